@@ -1,0 +1,5 @@
+module github.com/sandbox-iac/terraform-provider-sandbox
+
+go 1.26.0
+
+toolchain go1.26.8
