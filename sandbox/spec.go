@@ -1,0 +1,125 @@
+package sandbox
+
+// Spec is what one workload asks for. It is plain data as people write it; the
+// decision compiles it, and that is where hosts and paths are parsed. Its zero
+// value asks for the defaults of every field and names no kind, which refuses.
+//
+// Field names are the attribute names of sandbox_workload and the keys of the
+// workload document, in Go's spelling.
+type Spec struct {
+	// Kind names the workload's kind, such as codeact. Required.
+	Kind string
+	// Backend names the backend that must serve it. Required in documents.
+	Backend string
+	// Image is what the sandbox is made from; the zero value leaves it to the
+	// backend.
+	Image Image
+	// Requires is what the workload needs of the backend. Nil means
+	// [DefaultCapabilities]; an empty set means nothing at all.
+	Requires *CapabilitySet
+	// MinimumIsolation is the workload's own floor; it can raise the policy's
+	// and never lower it.
+	MinimumIsolation Isolation
+	// IsolationScope is the widest sharing the workload accepts; unspecified is
+	// conversation.
+	IsolationScope IsolationScope
+	// MinimumCleanup is the weakest clean-up the workload accepts.
+	MinimumCleanup Cleanup
+	// OSFamily is asked only when set.
+	OSFamily OSFamily
+	// WorkDir is the absolute directory of the program inside the guest; empty
+	// is [DefaultWorkDir].
+	WorkDir string
+	// Labels travel to the sandbox. Keys under the reserved prefix are refused.
+	Labels map[string]string
+
+	// Egress is how far the network reaches.
+	Egress Egress
+
+	// FilesIn and FilesOut bound transfers; nil is [DefaultTransferLimits].
+	FilesIn, FilesOut *TransferLimits
+	// Outputs are the files to collect, by name.
+	Outputs map[string]Output
+	// OutputsNamedAtCallTime lets a call name further outputs.
+	OutputsNamedAtCallTime bool
+
+	// Identities are the authorities the workload's host tools act under.
+	Identities IdentitySet
+	// MaximumIdentityScope and IdentityRetentionSeconds bound an attached
+	// platform identity. They are stated exactly when attached_identity is
+	// required.
+	MaximumIdentityScope     IdentityScope
+	IdentityRetentionSeconds int64
+
+	// ProgramProfile asks for a program channel of that profile; empty asks for
+	// none.
+	ProgramProfile string
+}
+
+// DefaultWorkDir is where a program works when its spec does not say.
+const DefaultWorkDir = "/maf-sandbox/work"
+
+// RequiredCapabilities is what the spec requires before what its egress rules
+// add to it.
+func (s *Spec) RequiredCapabilities() CapabilitySet {
+	if s.Requires == nil {
+		return DefaultCapabilities()
+	}
+	return *s.Requires
+}
+
+// Egress is a network posture as people write it: a mode, hosts in the short
+// form (port 443, any method, any path) and full rules by name. A workload asks
+// for it, a policy bounds it from above.
+type Egress struct {
+	Mode  EgressMode
+	Hosts []string
+	Rules map[string]EgressRule
+	// Guarantees are those that a backend must give, with evidence.
+	Guarantees GuaranteeSet
+}
+
+// Image names what a sandbox is made from: a catalogue name or a registry
+// reference, not both.
+type Image struct {
+	// Prebuilt is a name of the service's catalogue, such as python-3.13.
+	Prebuilt string
+	// Reference is a registry reference, host and all.
+	Reference string
+	// Digest is sha256:<64 hex digits>.
+	Digest string
+	// User is the image's configured user as the registry or the catalogue
+	// tells it. Empty is absent knowledge, not root.
+	User string
+	// Platform is os/architecture[/variant].
+	Platform string
+}
+
+// IsZero reports whether no image is named.
+func (i Image) IsZero() bool { return i == Image{} }
+
+// Output is one file a workload declares: literal and relative to the work
+// directory, never a pattern (spec A36).
+type Output struct {
+	// Path is where the program writes it.
+	Path string
+	// Name is how it lands; empty means Path.
+	Name string
+	// MediaType is declared, never sniffed. It may be empty.
+	MediaType string
+	// Optional makes absence normal.
+	Optional bool
+	// Disposition is land when unspecified.
+	Disposition Disposition
+}
+
+// LandingName is the name the output lands under.
+func (o Output) LandingName() string {
+	if o.Name != "" {
+		return o.Name
+	}
+	return o.Path
+}
+
+// Lands reports whether the output goes to a sink.
+func (o Output) Lands() bool { return o.Disposition != DispositionConsume }
