@@ -58,32 +58,10 @@ type StartRequest struct {
 	OSFamily sandbox.OSFamily
 }
 
-// Origin says where a started sandbox came from.
-type Origin uint8
-
-const (
-	// Created: this call made it and nothing has reached it before.
-	Created Origin = iota + 1
-	// Resumed: it existed and was asleep.
-	Resumed
-	// Adopted: it existed and was running.
-	Adopted
-)
-
-var originNames = [...]string{Created: "created", Resumed: "resumed", Adopted: "adopted"}
-
-// String is "created", "resumed" or "adopted".
-func (o Origin) String() string {
-	if o > 0 && int(o) < len(originNames) {
-		return originNames[o]
-	}
-	return "unknown"
-}
-
 // Started is the answer to [Engine.Start].
 type Started struct {
 	Guest  Guest
-	Origin Origin
+	Origin sandbox.Origin
 	// Labels are those the sandbox really carries, which for one that existed
 	// may not be the requested ones.
 	Labels map[string]string
