@@ -1,0 +1,95 @@
+package egress
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// blockedRange is a range that no rule opens.
+type blockedRange struct {
+	prefix netip.Prefix
+	why    string
+}
+
+// blockedRanges are the destinations that are refused when dialled, whatever the
+// rules say: the host itself, its link, its cloud's metadata service, and what is
+// no single destination. Private ranges are not among them: an address rule opens
+// those. IANA special-purpose registries of RFC 6890; metadata addresses as
+// documented by the clouds that use them.
+var blockedRanges = [...]blockedRange{
+	{netip.MustParsePrefix("0.0.0.0/8"), "this host"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local, where cloud metadata is served"},
+	{netip.MustParsePrefix("100.100.100.200/32"), "cloud metadata"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "cloud metadata"},
+	{netip.MustParsePrefix("192.0.0.192/32"), "cloud metadata"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved, with the broadcast address"},
+	{netip.MustParsePrefix("::/127"), "this host"},
+	{netip.MustParsePrefix("fe80::/10"), "link-local, where cloud metadata is served"},
+	{netip.MustParsePrefix("fd00:ec2::254/128"), "cloud metadata"},
+	{netip.MustParsePrefix("fd20:ce::254/128"), "cloud metadata"},
+	{netip.MustParsePrefix("ff00::/8"), "multicast"},
+}
+
+// AlwaysBlocked reports whether a rule for the host can never take effect: all
+// that the pattern covers is refused when dialled, whatever the rules say. why
+// names the reason, such as "loopback". In a list of what must never be reached
+// such a pattern is welcome.
+//
+// Names are judged only as far as their spelling decides: localhost and
+// everything below it is loopback (RFC 6761 6.3).
+func (h Host) AlwaysBlocked() (why string, blocked bool) {
+	switch h.kind {
+	case hostExact, hostWildcard:
+		if h.name == "localhost" || strings.HasSuffix(h.name, ".localhost") {
+			return "loopback", true
+		}
+	case hostAddress:
+		return blockedPrefix(h.prefix)
+	}
+	return "", false
+}
+
+// BlockedAddress reports whether an address is refused when dialled, whatever the
+// rules say, and why. An IPv6 address that carries an IPv4 address (mapped, NAT64
+// under 64:ff9b::/96, 6to4) is judged as that one.
+func BlockedAddress(addr netip.Addr) (why string, blocked bool) {
+	if !addr.IsValid() {
+		return "no address", true
+	}
+	addr = addr.WithZone("")
+	return blockedPrefix(netip.PrefixFrom(addr, addr.BitLen()))
+}
+
+func blockedPrefix(p netip.Prefix) (string, bool) {
+	p = carried(p)
+	for _, b := range blockedRanges {
+		if b.prefix.Bits() <= p.Bits() && b.prefix.Contains(p.Addr()) {
+			return b.why, true
+		}
+	}
+	return "", false
+}
+
+// carried is the IPv4 range that an IPv6 range carries, or the range itself.
+func carried(p netip.Prefix) netip.Prefix {
+	if p.Addr().Is4() {
+		return p
+	}
+	b := p.Addr().As16()
+	skip := 0 // bits before the IPv4 address
+	switch {
+	case p.Addr().Is4In6(), netip.MustParsePrefix("64:ff9b::/96").Contains(p.Addr()):
+		skip = 96
+	case netip.MustParsePrefix("2002::/16").Contains(p.Addr()):
+		skip = 16
+	default:
+		return p
+	}
+	if p.Bits() < skip {
+		return p
+	}
+	v4 := netip.AddrFrom4([4]byte(b[skip/8 : skip/8+4]))
+	return netip.PrefixFrom(v4, min(p.Bits()-skip, v4.BitLen()))
+}
