@@ -123,3 +123,8 @@ func (o Output) LandingName() string {
 
 // Lands reports whether the output goes to a sink.
 func (o Output) Lands() bool { return o.Disposition != DispositionConsume }
+
+// ReservedLabelPrefix begins the labels that carry a sandbox's ownership. A
+// workload's label with this prefix is refused, since one that overwrote an
+// ownership label could hide a sandbox from its owner or take another's.
+const ReservedLabelPrefix = "sandbox."

@@ -1,0 +1,137 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// imageUser is what an image's configured user says about root.
+type imageUser struct {
+	text  string
+	known bool // whether it is known to be, or not to be, root
+	root  bool
+	uid   int64 // meaningful when known
+}
+
+// parseUser reads the user of an image configuration as engines do: the part
+// before the colon; empty or root is root; a decimal integer, sign and leading
+// zeros included, is root exactly when it is 0. Any other name may be mapped to
+// 0 by the image's own passwd file, so it is not known. Empty text is absent
+// knowledge.
+func parseUser(text string) imageUser {
+	u := imageUser{text: text}
+	if text == "" {
+		return u
+	}
+	name, _, _ := strings.Cut(text, ":")
+	if name == "" || name == "root" {
+		u.known, u.root = true, true
+		return u
+	}
+	uid, err := strconv.ParseInt(name, 10, 64)
+	if err != nil || uid < 0 || uid > maxUID {
+		return u
+	}
+	u.known, u.uid, u.root = true, uid, uid == 0
+	return u
+}
+
+// maxUID is the largest uid that engines accept.
+const maxUID = 1<<31 - 1
+
+// String describes the user for a message.
+func (u imageUser) String() string {
+	switch {
+	case u.text == "":
+		return "a user nobody knows"
+	case !u.known:
+		return "user " + sandbox.Echo(u.text) + ", which may or may not be root"
+	case u.root:
+		return "root (" + sandbox.Echo(u.text) + ")"
+	default:
+		return "uid " + itoa(u.uid)
+	}
+}
+
+// registryOf is the registry of a reference, host and port in lower case, or ""
+// when the reference does not name one.
+func registryOf(reference string) string {
+	first, _, found := strings.Cut(reference, "/")
+	if !found || (!strings.ContainsAny(first, ".:") && first != "localhost") {
+		return ""
+	}
+	return strings.ToLower(first)
+}
+
+// imageFindings judges how an image is named.
+func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
+	var findings []sandbox.Finding
+	field := func(name string) sandbox.FieldPath {
+		return sandbox.FieldPath{sandbox.Attr("image"), sandbox.Attr(name)}
+	}
+	bad := func(name, found, required, remedy string) {
+		if !known.Has(field(name)) {
+			return
+		}
+		findings = append(findings, sandbox.Finding{
+			Code: sandbox.CodeImageInvalid, Path: field(name), Found: found, Required: required, Remedy: remedy,
+		})
+	}
+	if img.Prebuilt != "" && img.Reference != "" && known.Has(field("reference")) {
+		bad("prebuilt", sandbox.Echo(img.Prebuilt)+" and "+sandbox.Echo(img.Reference),
+			"a catalogue name or a registry reference, not both", "remove one of the two")
+	}
+	if img.Digest != "" && !isDigest(img.Digest) {
+		bad("digest", sandbox.Echo(img.Digest), "sha256:<64 lower-case hex digits>", "copy the digest whole")
+	}
+	if img.Reference == "" {
+		return findings
+	}
+	if strings.ContainsFunc(img.Reference, func(r rune) bool { return r <= ' ' || r > '~' }) || strings.Contains(img.Reference, "://") {
+		bad("reference", sandbox.Echo(img.Reference), "host/path:tag or host/path@digest in ASCII", "remove the scheme, spaces and other characters")
+		return findings
+	}
+	if _, digest, pinned := strings.Cut(img.Reference, "@"); pinned {
+		switch {
+		case !isDigest(digest):
+			bad("reference", sandbox.Echo(img.Reference), "a digest of the form sha256:<64 lower-case hex digits>", "copy the digest whole")
+		case img.Digest != "" && img.Digest != digest:
+			bad("digest", sandbox.Echo(img.Digest), "the digest that the reference names: "+digest, "remove one of the two")
+		}
+	}
+	return findings
+}
+
+func isDigest(text string) bool {
+	hex, ok := strings.CutPrefix(text, "sha256:")
+	if !ok || len(hex) != 64 {
+		return false
+	}
+	return !strings.ContainsFunc(hex, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'f')
+	})
+}
+
+// registryFindings judges the registries that a policy lists.
+func registryFindings(registries []string, known sandbox.Known) []sandbox.Finding {
+	root := at("image_registries")
+	if !known.Has(root) {
+		return nil
+	}
+	var findings []sandbox.Finding
+	for i, r := range registries {
+		path := root.Append(sandbox.Index(i))
+		if !known.Has(path) || registryOf(r+"/x") == r {
+			continue
+		}
+		findings = append(findings, sandbox.Finding{
+			Code: sandbox.CodeInvalidText, Path: path, Found: sandbox.Echo(r),
+			Required: "a registry's host in lower case, with its port if it has one, and no path",
+			Remedy:   `write it as in a reference, such as "registry.example.com"`,
+		})
+	}
+	return slices.Clip(findings)
+}

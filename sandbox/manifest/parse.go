@@ -1,0 +1,207 @@
+package manifest
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	json "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// MaxDocument is the largest document that is read, in bytes.
+const MaxDocument = 16 << 20
+
+// maxDepth is the deepest nesting that is read; the schema needs seven.
+const maxDepth = 32
+
+// Parse reads a manifest strictly: the bytes must be the canonical form of a
+// sandbox/v1 manifest, and its policies and workloads must be well formed. All
+// findings come back at once, as [sandbox.Refusals]; each path starts at the
+// document's root. The caller compares [DigestOf] with the digests it accepts
+// before it believes any of this.
+func Parse(b []byte) (Manifest, error) {
+	w, err := parseDocument(b, "manifest", func(w manifestWire) any { return manifestToWire(manifestFromWire(w)) })
+	if err != nil {
+		return Manifest{}, err
+	}
+	m := manifestFromWire(w)
+	if refusals := denials(m.findings()); len(refusals) > 0 {
+		return Manifest{}, refusals
+	}
+	return m, nil
+}
+
+// ParsePolicy reads a policy document, exactly as [Parse] reads a manifest.
+func ParsePolicy(b []byte) (sandbox.Policy, error) {
+	w, err := parseDocument(b, "policy", func(w policyDocument) any {
+		return policyDocument{w.APIVersion, w.Document, policyToWire(policyFromWire(w.Policy))}
+	})
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
+	p := policyFromWire(w.Policy)
+	_, findings := policy.CompilePolicy(policy.Layer{Policy: p})
+	if refusals := denials(under(findings, sandbox.Attr("policy"))); len(refusals) > 0 {
+		return sandbox.Policy{}, refusals
+	}
+	return p, nil
+}
+
+// ParseWorkload reads a workload document, exactly as [Parse] reads a manifest.
+func ParseWorkload(b []byte) (sandbox.Spec, error) {
+	w, err := parseDocument(b, "workload", func(w workloadDocument) any {
+		return workloadDocument{w.APIVersion, w.Document, workloadToWire(workloadFromWire(w.Workload))}
+	})
+	if err != nil {
+		return sandbox.Spec{}, err
+	}
+	s := workloadFromWire(w.Workload)
+	_, findings := policy.CompileSpec(s, sandbox.Known{})
+	if refusals := denials(under(findings, sandbox.Attr("workload"))); len(refusals) > 0 {
+		return sandbox.Spec{}, refusals
+	}
+	return s, nil
+}
+
+// ParseDeclarations reads a backend document, as printed by `sandboxctl facts`.
+// It may be laid out in any way: facts are read by people and are not pinned.
+func ParseDeclarations(b []byte) (sandbox.Declarations, error) {
+	w, err := parseDocument[backendDocument](b, "backend", nil)
+	if err != nil {
+		return sandbox.Declarations{}, err
+	}
+	d := declarationsFromWire(w)
+	_, findings := policy.CompileDeclarations(d)
+	if refusals := denials(findings); len(refusals) > 0 {
+		return sandbox.Declarations{}, refusals
+	}
+	return d, nil
+}
+
+// findings compiles everything in the manifest and reports what is malformed.
+func (m Manifest) findings() []sandbox.Finding {
+	var findings []sandbox.Finding
+	if m.HostPolicy != nil {
+		_, found := policy.CompilePolicy(policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy})
+		findings = append(findings, under(found, sandbox.Attr("host_policy"))...)
+	}
+	_, found := policy.CompilePolicy(policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
+	findings = append(findings, under(found, sandbox.Attr("policy"))...)
+	for _, name := range m.WorkloadNames() {
+		_, found := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
+		findings = append(findings, under(found, sandbox.Attr("workloads"), sandbox.MapKey(name))...)
+	}
+	return findings
+}
+
+// under moves findings below a prefix.
+func under(findings []sandbox.Finding, prefix ...sandbox.PathStep) []sandbox.Finding {
+	moved := slices.Clone(findings)
+	for i := range moved {
+		moved[i].Path = sandbox.FieldPath(prefix).Append(moved[i].Path...)
+	}
+	return moved
+}
+
+func denials(findings []sandbox.Finding) sandbox.Refusals {
+	var refusals sandbox.Refusals
+	for _, f := range findings {
+		if f.Verdict == sandbox.Deny {
+			refusals = append(refusals, f.Refusal(nil))
+		}
+	}
+	return refusals
+}
+
+// parseDocument reads one document. Where again is given, the bytes must be what
+// writing the document again would make of it: that is what canonical means, and
+// it covers order, spelling, layout and everything else at once.
+func parseDocument[W any](b []byte, document string, again func(W) any) (W, error) {
+	var w W
+	for _, step := range []func() sandbox.Refusals{
+		func() sandbox.Refusals { return scan(b) },
+		func() sandbox.Refusals { return version(b, document) },
+		func() sandbox.Refusals { return validate(b, document) },
+	} {
+		if refusals := step(); len(refusals) > 0 {
+			return w, refusals
+		}
+	}
+	if err := json.Unmarshal(b, &w, json.RejectUnknownMembers(true)); err != nil {
+		return w, sandbox.Refusals{syntax(err)}
+	}
+	if again == nil {
+		return w, nil
+	}
+	canonical, err := encode(again(w))
+	if err != nil {
+		return w, err
+	}
+	if !bytes.Equal(canonical, b) {
+		return w, sandbox.Refusals{notCanonical(b, canonical)}
+	}
+	return w, nil
+}
+
+// scan reads every token once and refuses what no reading of the bytes could
+// mend: broken JSON, a name stated twice, null, a number that is not a plain
+// integer within ±(2^53-1), nesting without end, bytes after the document.
+func scan(b []byte) sandbox.Refusals {
+	if len(b) > MaxDocument {
+		return sandbox.Refusals{sandbox.Finding{
+			Code: sandbox.CodeDocumentTooLarge, Found: strconv.Itoa(len(b)) + " bytes",
+			Required: "at most " + strconv.Itoa(MaxDocument), Remedy: "split the workloads over several manifests",
+		}.Refusal(nil)}
+	}
+	var refusals sandbox.Refusals
+	d := jsontext.NewDecoder(bytes.NewReader(b))
+	for {
+		token, err := d.ReadToken()
+		if err != nil {
+			return append(refusals, syntax(err))
+		}
+		if d.StackDepth() > maxDepth {
+			return append(refusals, sandbox.Finding{
+				Code: sandbox.CodeDocumentSyntax, Path: pointerPath(d.StackPointer()),
+				Found: "more than " + strconv.Itoa(maxDepth) + " levels of nesting", Required: "a sandbox/v1 document",
+				Remedy: "write the document with the provider or with sandboxctl",
+			}.Refusal(nil))
+		}
+		switch token.Kind() {
+		case 'n':
+			refusals = append(refusals, sandbox.Finding{
+				Code: sandbox.CodeNullField, Path: pointerPath(d.StackPointer()), Found: "null",
+				Required: "a value, or no field at all", Remedy: "remove the field",
+			}.Refusal(nil))
+		case '0':
+			if text := token.String(); !plainInteger(text) {
+				refusals = append(refusals, sandbox.Finding{
+					Code: sandbox.CodeOutOfRange, Path: pointerPath(d.StackPointer()), Found: sandbox.Echo(text),
+					Required: "a whole number from 0 to " + strconv.FormatInt(sandbox.MaxDocumentInteger, 10),
+					Remedy:   "write the number in plain digits within the range",
+				}.Refusal(nil))
+			}
+		}
+		if d.StackDepth() == 0 {
+			break
+		}
+	}
+	if rest := b[d.InputOffset():]; len(bytes.TrimSpace(rest)) > 0 {
+		refusals = append(refusals, sandbox.Finding{
+			Code: sandbox.CodeDocumentSyntax, Found: "more text after the document: " + sandbox.Echo(string(rest)),
+			Required: "nothing after the closing brace", Remedy: "remove what follows",
+		}.Refusal(nil))
+	}
+	return refusals
+}
+
+// plainInteger reports whether text is a non-negative integer in plain digits
+// that a double holds exactly.
+func plainInteger(text string) bool {
+	n, err := strconv.ParseInt(text, 10, 64)
+	return err == nil && n >= 0 && n <= sandbox.MaxDocumentInteger && strconv.FormatInt(n, 10) == text
+}

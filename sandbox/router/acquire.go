@@ -1,0 +1,185 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// disposalBound is how long the disposal at the end of a call may take, whatever
+// became of the call's own context.
+const disposalBound = 30 * time.Second
+
+// Lease is one live sandbox in the caller's hands. Close gives it back; until
+// then the router will not clean the sandbox up underneath it.
+type Lease struct {
+	Session *sandbox.Session
+	Origin  sandbox.Origin
+
+	release func()
+	once    sync.Once
+}
+
+// Close gives the lease back. The sandbox stays for the next acquire of its key;
+// [Router.Dispose] removes it. Closing twice is harmless.
+func (l *Lease) Close(context.Context) error {
+	l.once.Do(l.release)
+	return nil
+}
+
+// Acquire gets or creates the workload's sandbox for a key. It runs the whole
+// decision again, waits while the key's sandbox is being cleaned up, and on an
+// error leaves nothing behind. Several leases of one key share its sandbox.
+func (a *Attachment) Acquire(ctx context.Context, key sandbox.Key) (*Lease, error) {
+	if err := a.validKey(key); err != nil {
+		return nil, err
+	}
+	if err := a.router.enter(); err != nil {
+		return nil, err
+	}
+	slot, err := a.router.slots.enter(ctx, slotID{key, a.spec.Kind})
+	if err != nil {
+		a.router.open.Done()
+		return nil, err
+	}
+	acquired, err := a.acquire(ctx, key, slot)
+	if err != nil {
+		slot.leave(nil)
+		a.router.open.Done()
+		return nil, err
+	}
+	return &Lease{
+		Session: acquired.Session, Origin: acquired.Origin,
+		release: func() {
+			slot.leave(nil)
+			a.router.open.Done()
+		},
+	}, nil
+}
+
+func (a *Attachment) acquire(ctx context.Context, key sandbox.Key, slot *slot) (sandbox.Acquired, error) {
+	started := time.Now()
+	acquired, err := a.acquireDecided(ctx, key, slot)
+	event := SandboxAcquired{
+		Workload: a.name, Key: key, Backend: a.spec.Backend, Manifest: a.router.digest,
+		Origin: acquired.Origin, Duration: time.Since(started),
+	}
+	if r := sandbox.RefusalOf(err); r != nil {
+		event.Refusal = r.Code
+	} else if err != nil {
+		event.Refusal = sandbox.CodeGuestFailed
+	} else {
+		event.InstanceID = acquired.Session.Info().InstanceID
+	}
+	a.router.observe(event)
+	return acquired, err
+}
+
+func (a *Attachment) acquireDecided(ctx context.Context, key sandbox.Key, slot *slot) (sandbox.Acquired, error) {
+	if failure := slot.unclean(); failure != nil {
+		return sandbox.Acquired{}, sandbox.Finding{
+			Code: sandbox.CodeSandboxUnclean, Subject: Subject(a.name),
+			Found:    "an earlier clean-up of this key that failed with " + failure.Code.String(),
+			Required: "a key whose sandboxes are known to be gone",
+			Remedy:   "call Router.Dispose for the key until it succeeds",
+		}.Refusal(nil)
+	}
+	if err := a.decide().Err(); err != nil {
+		return sandbox.Acquired{}, err
+	}
+	acquired, err := a.backend.Acquire(ctx, sandbox.AcquireRequest{
+		Owner: a.router.owner, Key: key, Spec: a.spec,
+		SpecDigest: string(a.specDigest), PolicyDigest: string(a.policyDigest),
+	})
+	if err != nil {
+		return sandbox.Acquired{}, err
+	}
+	if acquired.Session == nil || acquired.Session.Info().InstanceID == "" {
+		return sandbox.Acquired{}, sandbox.Finding{
+			Code: sandbox.CodeBackendNotPermitted, Subject: "backend " + sandbox.Echo(a.spec.Backend),
+			Found: "an acquire without a session", Required: "a session that names its instance",
+			Remedy: "fix the backend",
+		}.Refusal(nil)
+	}
+	return acquired, nil
+}
+
+// validKey holds the key against the isolation scope in force: a call scope
+// needs a call, a conversation scope must not have one (spec B29).
+func (a *Attachment) validKey(key sandbox.Key) error {
+	if err := key.Validate(); err != nil {
+		return err
+	}
+	perCall := a.scope == sandbox.ScopeCall
+	if perCall == (key.Call != "") {
+		return nil
+	}
+	found, remedy := "no call", "set Key.Call to a new value for each call"
+	if key.Call != "" {
+		found, remedy = "call "+sandbox.Echo(key.Call), "leave Key.Call empty"
+	}
+	return sandbox.Finding{
+		Code: sandbox.CodeKeyInvalid, Subject: Subject(a.name), Path: sandbox.Path("key", "call"),
+		Found: found, Required: "what isolation scope " + a.scope.String() + " needs", Remedy: remedy,
+	}.Refusal(nil)
+}
+
+// Call acquires the sandbox, runs fn with it, and disposes it, whatever became
+// of fn or of ctx. Calls of one key that overlap share the sandbox; the last to
+// end disposes it, and nobody enters in between. An error of fn comes back
+// unchanged; a sandbox that may still be there is joined to it as a
+// [*sandbox.DisposalFailure], and its key is refused until it is disposed.
+func (a *Attachment) Call(ctx context.Context, key sandbox.Key, fn func(context.Context, *sandbox.Session) error) error {
+	if err := a.validKey(key); err != nil {
+		return err
+	}
+	if err := a.router.enter(); err != nil {
+		return err
+	}
+	defer a.router.open.Done()
+	slot, err := a.router.slots.enter(ctx, slotID{key, a.spec.Kind})
+	if err != nil {
+		return err
+	}
+	acquired, err := a.acquire(ctx, key, slot)
+	if err != nil {
+		slot.leave(nil)
+		return err
+	}
+	var failure *sandbox.DisposalFailure
+	finished := false
+	defer func() {
+		if !finished { // fn panicked or ended its goroutine
+			slot.leave(a.disposer(ctx, key, acquired, &failure))
+		}
+	}()
+	err = fn(ctx, acquired.Session)
+	finished = true
+	slot.leave(a.disposer(ctx, key, acquired, &failure))
+	if failure != nil {
+		return errors.Join(err, failure)
+	}
+	return err
+}
+
+// disposer is what the last holder of the slot runs.
+func (a *Attachment) disposer(
+	ctx context.Context, key sandbox.Key, acquired sandbox.Acquired, failed **sandbox.DisposalFailure,
+) func() *sandbox.DisposalFailure {
+	return func() *sandbox.DisposalFailure {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), disposalBound)
+		defer cancel()
+		instance := acquired.Session.Info().InstanceID
+		failure := a.backend.Dispose(ctx, sandbox.DisposeRequest{
+			Owner: a.router.owner, Key: key, Kind: a.spec.Kind, InstanceID: instance,
+		})
+		*failed = failure
+		a.router.observe(SandboxDisposed{
+			Workload: a.name, Key: key, Backend: a.spec.Backend, InstanceID: instance, Failure: failure,
+		})
+		return failure
+	}
+}

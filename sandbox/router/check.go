@@ -1,0 +1,59 @@
+package router
+
+import (
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+// WorkloadDecision is what attaching one workload would answer.
+type WorkloadDecision struct {
+	Workload string `json:"workload"`
+	Backend  string `json:"backend"`
+	sandbox.Decision
+}
+
+// Check answers, for every workload of a manifest in the order of their names,
+// what [Router.Attach] would, given what the backends declare. It needs no
+// router and touches nothing. A workload whose backend is not among the
+// declarations is denied.
+func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadDecision {
+	compiled, problems := policy.CompilePolicy(m.Layers()...)
+	backends := make(map[string]*policy.CompiledDeclarations, len(declarations))
+	unsound := make(map[string][]sandbox.Finding)
+	var names []string
+	for _, d := range declarations {
+		c, findings := policy.CompileDeclarations(d)
+		backends[d.Backend] = c
+		unsound[d.Backend] = findings
+		names = append(names, d.Backend)
+	}
+	decisions := make([]WorkloadDecision, 0, len(m.Workloads))
+	for _, name := range m.WorkloadNames() {
+		spec := m.Workloads[name]
+		d := WorkloadDecision{Workload: name, Backend: spec.Backend}
+		s, findings := policy.CompileSpec(spec, sandbox.Known{})
+		switch backend, ok := backends[spec.Backend]; {
+		case len(problems) > 0 || len(findings) > 0:
+			d.Decision = sandbox.Decide(append(append([]sandbox.Finding{}, problems...), findings...))
+		case !ok:
+			d.Decision = sandbox.Decide([]sandbox.Finding{{
+				Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(spec.Backend),
+				Required: "one of " + strings.Join(names, ", "), Remedy: "give the facts of that backend",
+			}})
+		case len(unsound[spec.Backend]) > 0:
+			d.Decision = sandbox.Decide(unsound[spec.Backend])
+		default:
+			d.Decision = policy.Decide(compiled, backend, s)
+		}
+		for i := range d.Findings {
+			if d.Findings[i].Subject == "" {
+				d.Findings[i].Subject = Subject(name)
+			}
+		}
+		decisions = append(decisions, d)
+	}
+	return decisions
+}
