@@ -11,3 +11,5 @@ require (
 	golang.org/x/text v0.44.0
 	pgregory.net/rapid v1.3.0
 )
+
+require go.uber.org/goleak v1.3.0
