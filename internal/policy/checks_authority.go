@@ -177,19 +177,18 @@ func (q *question) isolationEvidence() {
 	}
 	have := q.backend.decl.IsolationEvidence
 	need := q.evidence()
-	path := at("backend")
 	switch {
 	case have.Kind < need:
 		if open && floor <= sandbox.IsolationNone {
-			q.wait(path, "minimum_isolation", "whether the rung needs evidence")
+			q.wait(at("backend"), "minimum_isolation", "whether the rung needs evidence")
 			return
 		}
-		q.deny(sandbox.CodeIsolationEvidence, path,
+		q.deny(sandbox.CodeIsolationEvidence, at("backend"),
 			q.backendName()+"'s "+q.backend.decl.Isolation.String()+" is "+have.String(),
 			need.String()+" evidence",
 			q.evidenceRemedy(have.Kind))
 	case q.policy.evidenceOpen && have.Kind < sandbox.EvidenceProbed:
-		q.wait(path, "minimum_evidence of the policy", "whether the backend's evidence is enough")
+		q.wait(at("backend"), "minimum_evidence of the policy", "whether the backend's evidence is enough")
 	}
 }
 

@@ -4,44 +4,92 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// check is one question of the decision. It appends what it has to say and
-// says nothing when it is content.
-type check struct {
-	name string
-	run  func(*question)
+// check is one question of the decision. The constants stand in the order in
+// which the questions are asked, which is also the order of findings. Every one
+// is asked, whatever the others say.
+type check uint8
+
+const (
+	checkDeniedCapabilities check = iota
+	checkDeniedIdentities
+	checkAttachedIdentity
+	checkIsolationFloor
+	checkIsolationEvidence
+	checkCapabilities
+	checkMethodTokens
+	checkOSFamily
+	checkProgramChannel
+	checkTransferLimits
+	checkEgressMode
+	checkEgressWithinPolicy
+	checkEgressGuarantees
+	checkIsolationScope
+	checkImage
+	checkCount
+)
+
+var checkNames = [checkCount]string{
+	checkDeniedCapabilities: "denied capabilities",
+	checkDeniedIdentities:   "denied identities",
+	checkAttachedIdentity:   "attached identity",
+	checkIsolationFloor:     "isolation floor",
+	checkIsolationEvidence:  "isolation evidence",
+	checkCapabilities:       "capabilities",
+	checkMethodTokens:       "method tokens",
+	checkOSFamily:           "OS family",
+	checkProgramChannel:     "program channel",
+	checkTransferLimits:     "transfer limits",
+	checkEgressMode:         "egress mode",
+	checkEgressWithinPolicy: "egress within policy, and what it never reaches",
+	checkEgressGuarantees:   "egress guarantees",
+	checkIsolationScope:     "isolation scope",
+	checkImage:              "image",
 }
 
-// Checks lists the questions in the order in which they are asked, which is
-// also the order of findings. Every one is asked, whatever the others say.
-var checks = [...]check{
-	{"denied capabilities", (*question).deniedCapabilities},
-	{"denied identities", (*question).deniedIdentities},
-	{"attached identity", (*question).attachedIdentity},
-	{"isolation floor", (*question).isolationFloor},
-	{"isolation evidence", (*question).isolationEvidence},
-	{"capabilities", (*question).capabilities},
-	{"method tokens", (*question).methodTokens},
-	{"OS family", (*question).osFamily},
-	{"program channel", (*question).programChannel},
-	{"transfer limits", (*question).transferLimits},
-	{"egress mode", (*question).egressMode},
-	{"egress within policy", (*question).egressWithinPolicy},
-	{"egress guarantees", (*question).egressGuarantees},
-	{"isolation scope", (*question).isolationScope},
-	{"image", (*question).image},
+// ask runs one check; it says what it has to say and nothing when it is content.
+// It is a switch and not a table of functions so that the question can live on
+// the stack: an allow without warnings allocates nothing.
+func (q *question) ask(c check) {
+	switch c {
+	case checkDeniedCapabilities:
+		q.deniedCapabilities()
+	case checkDeniedIdentities:
+		q.deniedIdentities()
+	case checkAttachedIdentity:
+		q.attachedIdentity()
+	case checkIsolationFloor:
+		q.isolationFloor()
+	case checkIsolationEvidence:
+		q.isolationEvidence()
+	case checkCapabilities:
+		q.capabilities()
+	case checkMethodTokens:
+		q.methodTokens()
+	case checkOSFamily:
+		q.osFamily()
+	case checkProgramChannel:
+		q.programChannel()
+	case checkTransferLimits:
+		q.transferLimits()
+	case checkEgressMode:
+		q.egressMode()
+	case checkEgressWithinPolicy:
+		q.egressWithinPolicy()
+	case checkEgressGuarantees:
+		q.egressGuarantees()
+	case checkIsolationScope:
+		q.isolationScope()
+	case checkImage:
+		q.image()
+	}
 }
 
 // CheckNames lists the questions in order, for the docs.
 func CheckNames() []string {
-	names := make([]string, len(checks))
-	for i := range checks {
-		names[i] = checks[i].name
-	}
-	return names
+	return append([]string(nil), checkNames[:]...)
 }
 
-// question is one decision being made. It lives on the stack: an allow without
-// warnings allocates nothing.
+// question is one decision being made.
 type question struct {
 	policy   *CompiledPolicy
 	backend  *CompiledDeclarations
@@ -56,8 +104,8 @@ func Decide(p *CompiledPolicy, b *CompiledDeclarations, s *CompiledSpec) sandbox
 		return sandbox.Decision{}
 	}
 	q := question{policy: p, backend: b, spec: s}
-	for i := range checks {
-		checks[i].run(&q)
+	for c := range checkCount {
+		q.ask(c)
 	}
 	return sandbox.Decide(q.findings)
 }

@@ -230,3 +230,11 @@ func TestANilSideIsADenial(t *testing.T) {
 		t.Errorf("a decision about nothing is %s", d.Verdict)
 	}
 }
+
+func TestEveryCheckHasAName(t *testing.T) {
+	t.Parallel()
+	names := policy.CheckNames()
+	if slices.Contains(names, "") || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+		t.Errorf("names are empty or stand twice: %q", names)
+	}
+}
