@@ -115,7 +115,7 @@ func badIPv4(text, bare string) *fault {
 	if len(labels) != 4 {
 		return badAddress("it has "+plural(len(labels), "number")+", and an IPv4 address has 4", meantAddress(bare, ""))
 	}
-	return badAddress("one of its numbers is over 255", "")
+	return badAddress("one of its numbers is over 255", meantAddress("", ""))
 }
 
 // decimal reads numbers with leading zeros as people do, or gives "".

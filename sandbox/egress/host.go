@@ -161,7 +161,7 @@ func parseHost(text string) (Host, *fault) {
 		return Host{}, f
 	}
 	suffix, wildcard := strings.CutPrefix(text, "*.")
-	if strings.Contains(suffix, "*") {
+	if strings.Contains(suffix, "*") || suffix == "" {
 		return Host{}, badStar(text)
 	}
 	offset := len(text) - len(suffix)
@@ -194,15 +194,14 @@ func badStar(text string) *fault {
 	}
 	last := strings.LastIndexByte(text, '*')
 	suffix := strings.TrimLeft(text[last+1:], ".")
-	onlyStars := strings.Trim(text[:last], "*.") == ""
-	if !onlyStars && text[last+1:] == suffix { // the star stands inside a label: leave the label out
+	if _, f := parseHost("*." + suffix); f == nil && strings.Trim(text[:last], "*.") == "" {
+		return badHost(why, write("*."+suffix))
+	}
+	if !strings.HasPrefix(text[last+1:], ".") { // the star stands inside a label: leave the label out
 		_, suffix, _ = strings.Cut(suffix, ".")
 	}
-	if _, f := parseHost("*." + suffix); f != nil || strings.Contains(suffix, "*") {
+	if _, f := parseHost("*." + suffix); f != nil || !strings.Contains(suffix, ".") {
 		return badHost(why, "name each host; a star stands only as the first label, before a name")
-	}
-	if onlyStars {
-		return badHost(why, write("*."+suffix))
 	}
 	return badHost(why, "name each host, or "+write("*."+suffix)+" for every name below "+suffix)
 }

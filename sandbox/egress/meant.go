@@ -18,7 +18,11 @@ func meantHost(text string) string {
 	if len(text) > maxHostText {
 		return fallback
 	}
-	if hosts := meantList(text); len(hosts) > 1 {
+	if parts := strings.FieldsFunc(text, isSeparator); len(parts) > 1 {
+		hosts := quotedHosts(parts)
+		if hosts == nil {
+			return fallback
+		}
 		return "write each host as an entry of its own: " + strings.Join(hosts, ", ")
 	}
 	u := splitURL(visible(text))
@@ -35,12 +39,11 @@ func meantHost(text string) string {
 	return remedy
 }
 
-// meantList reads the text as several hosts, and gives at most three of them,
-// quoted. It gives none when one of them is not a host.
-func meantList(text string) []string {
-	parts := strings.FieldsFunc(text, func(r rune) bool {
-		return r == ',' || r == ';' || r == '|' || unicode.IsSpace(r)
-	})
+func isSeparator(r rune) bool { return r == ',' || r == ';' || r == '|' || unicode.IsSpace(r) }
+
+// quotedHosts gives at most three hosts of a list, quoted, and none when one of
+// them is not a host.
+func quotedHosts(parts []string) []string {
 	const most = 3
 	var hosts []string
 	for i, part := range parts {

@@ -22,7 +22,7 @@ var (
 		idna.MapForLookup(), idna.Transitional(false), idna.BidiRule(), idna.StrictDomainName(true),
 		idna.CheckHyphens(true), idna.CheckJoiners(true), idna.ValidateLabels(true), idna.VerifyDNSLength(true),
 	)
-	mappingOnly = idna.New(idna.MapForLookup(), idna.Transitional(false))
+	mappingOnly = idna.New(idna.MapForLookup(), idna.Transitional(false), idna.ValidateLabels(false), idna.StrictDomainName(false))
 )
 
 // whyNotUnicode refuses characters outside ASCII that IDNA does not know, that

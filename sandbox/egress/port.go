@@ -66,9 +66,9 @@ func parsePort(text, digits string) (uint16, *fault) {
 	case digits == "":
 		return 0, badPort("the range has only one end", `write both ends, such as "8000-8099"`)
 	case trimmed != text:
-		return 0, badPort("white space stands around it", write(trimmed))
+		return 0, badPort("white space stands around it", meantPort(trimmed))
 	case strings.Trim(digits, "0123456789") == "" && digits[0] == '0' && strings.Trim(digits, "0") != "":
-		return 0, badPort(charAt(text, strings.Index(text, digits))+" is a leading zero", write(strings.TrimLeft(digits, "0")))
+		return 0, badPort(charAt(text, strings.Index(text, digits))+" is a leading zero", meantPort(withoutZeros(text)))
 	case strings.Trim(digits, "0123456789") == "":
 		return 0, badPort(digits+" is not from 1 to 65535", "")
 	}
@@ -82,6 +82,23 @@ func parsePort(text, digits string) (uint16, *fault) {
 		bad = strings.LastIndexByte(text, '-')
 	}
 	return 0, badPort(charAt(text, bad)+" is not a digit", "")
+}
+
+func withoutZeros(text string) string {
+	parts := strings.Split(text, "-")
+	for i := range parts {
+		parts[i] = strings.TrimLeft(parts[i], "0")
+	}
+	return strings.Join(parts, "-")
+}
+
+// meantPort is the remedy that writes another port, or nothing when that is not
+// one either. What it is given is never refused for the same reason again.
+func meantPort(text string) string {
+	if _, f := parsePortRange(text); f != nil {
+		return ""
+	}
+	return write(text)
 }
 
 func badPort(why, remedy string) *fault {

@@ -52,7 +52,8 @@ func (s *Set) Equal(other *Set) bool {
 type coverage struct {
 	bound  *Set
 	zones  []*zone
-	facets []*facet
+	facets []*facet // of the port at hand
+	before []*facet // of the port before, at the same point
 	ports  []uint16
 }
 
@@ -110,6 +111,7 @@ func (c *coverage) within(r *Rule, p netip.Prefix) (Witness, bool) {
 // address.
 func (c *coverage) point(r *Rule, host Host) (Witness, bool) {
 	c.zones = c.bound.around(host, c.zones[:0])
+	c.facets = c.facets[:0]
 	for _, ports := range r.ports {
 		c.ports = c.ports[:0]
 		if ports.contains(httpsPort) {
@@ -131,12 +133,15 @@ func (c *coverage) point(r *Rule, host Host) (Witness, bool) {
 
 // onPort compares methods and paths at one name or address and one port.
 func (c *coverage) onPort(r *Rule, port uint16) (method, path string, covered bool) {
-	c.facets = c.facets[:0]
+	c.before, c.facets = c.facets, c.before[:0]
 	for _, z := range c.zones {
 		c.facets = z.facetsOn(port, c.facets)
 	}
-	if slices.ContainsFunc(c.facets, func(f *facet) bool { return f.methods == nil && f.whole != none }) {
-		return "", "", true
+	if len(c.facets) > 0 && slices.Equal(c.facets, c.before) {
+		return "", "", true // as on the port before, which was covered
+	}
+	if slices.ContainsFunc(c.facets, func(f *facet) bool { return f.covers(r) }) {
+		return "", "", true // most often, one rule of the bound does
 	}
 	if len(c.facets) == 0 && r.methods == nil && r.paths == nil {
 		return "", "", false
@@ -157,6 +162,16 @@ func (c *coverage) onPort(r *Rule, port uint16) (method, path string, covered bo
 		}
 	}
 	return "", "", true
+}
+
+// covers reports whether the facet alone admits every method and path of the
+// rule.
+func (f *facet) covers(r *Rule) bool {
+	if f.methods != nil && (r.methods == nil || slices.ContainsFunc(r.methods, func(m string) bool { return !tokensContain(f.methods, m) })) {
+		return false
+	}
+	return f.whole != none ||
+		r.paths != nil && !slices.ContainsFunc(r.paths, func(p string) bool { return prefixOf(f.paths, p) < 0 })
 }
 
 // otherMethod is a method that none of the facets at hand names.
