@@ -88,7 +88,7 @@ func (m *EgressMatch) UnmarshalText(text []byte) error { return egressMatches.un
 type Guarantee uint8
 
 const (
-	guaranteeUnspecified Guarantee = iota
+	_ Guarantee = iota
 	// GuaranteeDNSConfined: no name is resolved that the rules do not allow.
 	GuaranteeDNSConfined
 	// GuaranteeIPLiteralDenied: an address is refused unless an address rule names it.

@@ -1,5 +1,7 @@
 package sandbox
 
+import "slices"
+
 // Known says which fields of a value are known, for callers such as a Terraform
 // plan that do not know all of them yet. It stands beside the value and never
 // inside it: a field that is marked unknown has no meaning, whatever it holds.
@@ -18,12 +20,7 @@ func (k Known) Unknown(paths ...FieldPath) Known {
 // Has reports whether the field at path is known: neither it nor anything above
 // it is marked. Fields below it may still be unknown; see [Known.Whole].
 func (k Known) Has(path FieldPath) bool {
-	for _, u := range k.unknown {
-		if path.HasPrefix(u) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(k.unknown, path.HasPrefix)
 }
 
 // Whole reports whether the field at path and everything below it is known.

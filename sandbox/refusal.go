@@ -107,8 +107,7 @@ func (f Family) Error() string { return string(f) }
 
 // RefusalOf returns the first refusal in err's tree, or nil.
 func RefusalOf(err error) *Refusal {
-	var r *Refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r
 	}
 	return nil
@@ -117,8 +116,7 @@ func RefusalOf(err error) *Refusal {
 // RefusalsOf returns every refusal that err carries at its top, in order: all of
 // a [Refusals], or the single one found by errors.As.
 func RefusalsOf(err error) []*Refusal {
-	var rs Refusals
-	if errors.As(err, &rs) {
+	if rs, ok := errors.AsType[Refusals](err); ok {
 		return rs
 	}
 	if r := RefusalOf(err); r != nil {

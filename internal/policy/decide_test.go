@@ -19,27 +19,30 @@ func fits() (sandbox.Policy, sandbox.Spec, sandbox.Declarations) {
 		guarantees[g] = probed
 	}
 	requires := sandbox.SetOf(sandbox.CapabilityExec, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut)
-	return sandbox.Policy{
-			Name:             "agents",
-			MinimumIsolation: sandbox.IsolationContainer,
-			Egress: sandbox.Egress{
-				Mode:  sandbox.EgressAllowlist,
-				Hosts: []string{"packages.example.org", "*.files.example.org"},
-				Rules: map[string]sandbox.EgressRule{
-					"api": {Host: "api.example.com", Ports: []string{"443"}, Methods: []string{"GET"}, Paths: []string{"/v1"}},
-				},
+	p := sandbox.Policy{
+		Name:             "agents",
+		MinimumIsolation: sandbox.IsolationContainer,
+		Egress: sandbox.Egress{
+			Mode:  sandbox.EgressAllowlist,
+			Hosts: []string{"packages.example.org", "*.files.example.org"},
+			Rules: map[string]sandbox.EgressRule{
+				"api": {Host: "api.example.com", Ports: []string{"443"}, Methods: []string{"GET"}, Paths: []string{"/v1"}},
 			},
-			MissingGuarantees: sandbox.MissingGuaranteesRefuse,
-		}, sandbox.Spec{
-			Kind: "codeact", Backend: "test", Requires: &requires,
-			Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}},
-		}, sandbox.Declarations{
-			Backend: "test", Isolation: sandbox.IsolationHardenedContainer, IsolationEvidence: probed,
-			Capabilities: &everything,
-			EgressModes:  sandbox.SetOf(sandbox.EgressAllowlist, sandbox.EgressClosed),
-			Guarantees:   guarantees,
-			OSFamilies:   sandbox.SetOf(sandbox.OSFamilyPOSIX),
-		}
+		},
+		MissingGuarantees: sandbox.MissingGuaranteesRefuse,
+	}
+	s := sandbox.Spec{
+		Kind: "codeact", Backend: "test", Requires: &requires,
+		Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}},
+	}
+	d := sandbox.Declarations{
+		Backend: "test", Isolation: sandbox.IsolationHardenedContainer, IsolationEvidence: probed,
+		Capabilities: &everything,
+		EgressModes:  sandbox.SetOf(sandbox.EgressAllowlist, sandbox.EgressClosed),
+		Guarantees:   guarantees,
+		OSFamilies:   sandbox.SetOf(sandbox.OSFamilyPOSIX),
+	}
+	return p, s, d
 }
 
 func decide(t *testing.T, p sandbox.Policy, s sandbox.Spec, d sandbox.Declarations) sandbox.Decision {

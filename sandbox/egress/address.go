@@ -47,7 +47,7 @@ func parseAddress(text string) (Host, *fault) {
 	case !ranged:
 		return Host{kind: hostAddress, prefix: netip.PrefixFrom(addr, addr.BitLen())}, nil
 	}
-	n, f := parseBits(text, bits, addr)
+	n, f := parseBits(bits, addr)
 	if f != nil {
 		return Host{}, f
 	}
@@ -63,7 +63,7 @@ func parseAddress(text string) (Host, *fault) {
 }
 
 // parseBits reads the length of a prefix: decimal, no sign, no leading zero.
-func parseBits(text, bits string, addr netip.Addr) (int, *fault) {
+func parseBits(bits string, addr netip.Addr) (int, *fault) {
 	n, err := strconv.Atoi(bits)
 	if err != nil || n < 0 || n > addr.BitLen() || strconv.Itoa(n) != bits {
 		return 0, badAddress("what stands after \"/\" is "+sandbox.Echo(bits)+", not a number of bits from 0 to "+itoa(addr.BitLen()),

@@ -154,13 +154,6 @@ func bracketed(host string) string {
 	return host
 }
 
-// admits reports whether the rule alone admits the request's port, method and
-// path. The caller has compared hosts.
-func (r *Rule) admits(q *query) bool {
-	return portsContain(r.ports, q.port) && tokensContain(r.methods, q.method) &&
-		(r.paths == nil || q.sound && prefixOf(r.paths, q.path) >= 0)
-}
-
 // tokensContain reports whether a sorted list has the method; nil has every one.
 func tokensContain(methods []string, method string) bool {
 	if methods == nil {

@@ -145,7 +145,7 @@ func badName(found, required, remedy string) error {
 // and the byte offset of the first.
 func controls(name string) (what string, offset int) {
 	var codes []string
-	for r := rune(0); r < ' '; r++ {
+	for r := range ' ' {
 		at := strings.IndexByte(name, byte(r))
 		if at < 0 {
 			continue

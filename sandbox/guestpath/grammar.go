@@ -2,6 +2,7 @@ package guestpath
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -80,7 +81,7 @@ func unclean(dir, clean string) error {
 
 // outside says where a path leaves the directory root and where it leads.
 func outside(root, noun, path, resolved string) error {
-	found, remedy := "", ""
+	var found, remedy string
 	switch {
 	case strings.HasPrefix(resolved, "//") && !strings.HasPrefix(root, "//"):
 		found = " that has a second / at character 2"
@@ -123,10 +124,8 @@ func leavesAt(path string) int {
 // offset where it starts.
 func findSegment(path string, wanted ...string) (offset int, segment string, found bool) {
 	for segment := range strings.SplitSeq(path, "/") {
-		for _, w := range wanted {
-			if segment == w {
-				return offset, segment, true
-			}
+		if slices.Contains(wanted, segment) {
+			return offset, segment, true
 		}
 		offset += len(segment) + 1
 	}

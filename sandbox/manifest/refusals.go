@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,12 +40,7 @@ func locate(steps []string) sandbox.FieldPath {
 }
 
 func isMapField(name string) bool {
-	for _, f := range mapFields {
-		if f == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(mapFields, name)
 }
 
 // isMapKey reports whether the last step so far is itself a key, in which case a

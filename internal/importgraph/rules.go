@@ -1,0 +1,240 @@
+package importgraph
+
+// Arrow says what one tree of packages may import. A package belongs to the
+// arrow with the longest tree that contains it, and may import within that tree.
+type Arrow struct {
+	// Tree is a folder below the module's root; "." is the root package alone.
+	Tree string
+	// Own are the other trees of this module that may be imported: naming
+	// "sandbox" admits the vocabulary, not sandbox/router, which has an arrow of
+	// its own.
+	Own []string
+	// Libraries are the import paths outside this module and the standard
+	// library that may be imported, each with what lies below it.
+	Libraries []string
+	// TestLibraries are those that only the tree's tests may import, beside the
+	// TestLibraries of all.
+	TestLibraries []string
+	// Std narrows the standard packages that may be imported; nil is all.
+	Std []string
+	// Testing lets what is built import package testing, for trees that are
+	// there for other packages' tests.
+	Testing bool
+}
+
+// Ban says what packages never reach, through however many others: it is about
+// what gets linked, where an arrow is about who knows whom. Patterns are those
+// of the go command below the module's root: ".", "sandbox", "sandbox/...".
+type Ban struct {
+	Why    string
+	From   []string
+	Except []string // patterns taken out of From
+
+	Never          []string // patterns of this module's packages
+	NeverLibraries []string // import paths, each with what lies below it
+
+	// OnlyOwn and OnlyLibraries, where one is not nil, name all that may be
+	// reached outside the standard library.
+	OnlyOwn       []string
+	OnlyLibraries []string
+}
+
+// Arrows is the module's layout. A package without an arrow fails the test: a
+// new tree is given its place here before it is written.
+func Arrows() []Arrow {
+	vocabulary := []string{"sandbox", "sandbox/egress", "sandbox/guestpath"}
+	decision := join(vocabulary, []string{"internal/policy"})
+	host := join(decision, []string{"sandbox/manifest", "sandbox/router", "sandbox/output", "sandbox/hosttool"})
+	layers := join(vocabulary, []string{"sandbox/engine", "sandbox/backend", "internal/backend", "internal/backend/facts"})
+	backends := []string{"sandbox/backend/wasm", "sandbox/backend/process", "sandbox/backend/docker", "sandbox/backend/acas"}
+
+	return []Arrow{
+		// The binaries.
+		{Tree: ".", Own: []string{"internal/provider"}, Libraries: terraformSDK},
+		{
+			Tree: "cmd/sandboxctl",
+			Own: join(host, layers, backends, []string{
+				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu",
+			}),
+			Libraries: join(commands, terraformSource),
+		},
+
+		// The vocabulary, the documents and the decision.
+		{Tree: "sandbox"},
+		{Tree: "sandbox/egress", Own: []string{"sandbox"}, Libraries: hostNames},
+		{Tree: "sandbox/guestpath", Own: []string{"sandbox"}, Libraries: textForms},
+		{Tree: "sandbox/manifest", Own: decision, Libraries: documents},
+		{Tree: "internal/policy", Own: vocabulary, Std: pure},
+
+		// What a host runs.
+		{Tree: "sandbox/router", Own: join(decision, []string{"sandbox/manifest"}), Libraries: waiting},
+		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: textForms},
+		{Tree: "sandbox/hosttool", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: waiting},
+		{Tree: "sandbox/tool", Own: host, Libraries: toolCalls},
+		{Tree: "sandbox/kind", Own: join(host, []string{"sandbox/tool"})},
+
+		// What a backend is made of. Each names only its own internals.
+		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
+		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
+		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
+		{Tree: "sandbox/backend/process", Own: layers, Libraries: join(kernel, waiting)},
+		{Tree: "sandbox/backend/docker", Own: layers, Libraries: join(docker, waiting)},
+		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
+		{
+			Tree:      "internal/backend",
+			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
+			Libraries: join(kernel, hostNames, waiting),
+		},
+		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
+		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
+		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, waiting)},
+		{
+			Tree:      "internal/backend/acasemu",
+			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),
+			Libraries: join(azure, stateFile, waiting),
+		},
+
+		// What tests it.
+		{
+			Tree: "sandbox/sandboxtest",
+			Own: join(vocabulary, []string{
+				"sandbox/engine", "sandbox/backend", "sandbox/manifest", "sandbox/router", "sandbox/output",
+				"internal/conformance", "internal/backend/acasemu",
+			}),
+			Testing: true,
+		},
+		{
+			Tree:    "internal/conformance",
+			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts"}),
+			Testing: true,
+		},
+		{Tree: "internal/importgraph"},
+		{Tree: "internal/localmirror"},
+
+		// Terraform.
+		{
+			Tree: "internal/provider",
+			Own: join(decision, []string{
+				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/facts",
+			}),
+			Libraries:     join(terraformSDK, terraformSource, azure, images, waiting),
+			TestLibraries: []string{"github.com/hashicorp/terraform-plugin-testing"},
+		},
+
+		// Programs that readers copy. They see what a host sees.
+		{
+			Tree: "examples",
+			Own: join(backends, []string{
+				"sandbox", "sandbox/manifest", "sandbox/router", "sandbox/output", "sandbox/hosttool", "sandbox/tool", "sandbox/kind",
+				"sandbox/sandboxtest",
+			}),
+		},
+	}
+}
+
+// Bans is what the binaries and the layers never link.
+func Bans() []Ban {
+	return []Ban{
+		{
+			Why:  "the vocabulary is for everybody, so it needs the standard library and nothing else",
+			From: []string{"sandbox"}, OnlyOwn: []string{},
+		},
+		{
+			Why:  "plan, router and command line get the same answer from the same bytes, so the decision is pure",
+			From: []string{"internal/policy/..."}, OnlyOwn: []string{"sandbox", "sandbox/egress/...", "sandbox/guestpath/...", "internal/policy/..."},
+			OnlyLibraries: []string{"golang.org/x/net/idna", "golang.org/x/text"},
+		},
+		{
+			Why:  "guests and agents are never linked into the provider; what it knows of a backend is data",
+			From: []string{"."},
+			Never: []string{
+				"sandbox/backend/...", "sandbox/router/...", "sandbox/sandboxtest/...", "internal/conformance/...",
+				"internal/backend/wasmguest/...", "internal/backend/guestagent/...",
+			},
+			NeverLibraries: join(wasm, wasmGuest, docker, kernelFilters, commands),
+		},
+		{
+			Why:  "a host does not link package testing and its flags",
+			From: []string{"sandbox/..."}, Except: []string{"sandbox/sandboxtest/..."},
+			NeverLibraries: []string{"testing"},
+		},
+		{
+			Why:   "neither a host nor the command line is a Terraform plugin",
+			From:  []string{"sandbox/...", "cmd/..."},
+			Never: []string{"internal/provider/..."}, NeverLibraries: terraformSDK,
+		},
+		{
+			Why:   "the router states the interface it calls; whoever opens it brings the backends",
+			From:  []string{"sandbox/router/..."},
+			Never: []string{"sandbox/backend/...", "internal/backend/..."},
+		},
+		{
+			Why:   "a kind is written against a session and runs on any backend",
+			From:  []string{"sandbox/kind/..."},
+			Never: []string{"sandbox/backend/...", "internal/backend/..."},
+		},
+		{
+			Why:   "a backend is used and tested without a router",
+			From:  []string{"sandbox/backend/...", "internal/backend/..."},
+			Never: []string{"sandbox/router/..."},
+		},
+	}
+}
+
+// The libraries by what they are for, so that an arrow says why it has one.
+var (
+	terraformSDK = []string{
+		"github.com/hashicorp/terraform-plugin-framework",
+		"github.com/hashicorp/terraform-plugin-framework-timeouts",
+		"github.com/hashicorp/terraform-plugin-framework-validators",
+		"github.com/hashicorp/terraform-plugin-go",
+		"github.com/hashicorp/terraform-plugin-log",
+		"github.com/hashicorp/terraform-registry-address",
+	}
+	terraformSource = []string{
+		"github.com/hashicorp/hcl/v2",
+		"github.com/hashicorp/terraform-json",
+		"github.com/zclconf/go-cty",
+	}
+	azure         = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
+	docker        = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
+	images        = []string{"github.com/google/go-containerregistry"}
+	wasm          = []string{"github.com/tetratelabs/wazero"}
+	wasmGuest     = []string{"github.com/dop251/goja"}
+	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
+	kernel        = join(kernelFilters, []string{"golang.org/x/sys"})
+	stateFile     = []string{"go.etcd.io/bbolt"}
+	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
+	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
+	hostNames     = []string{"golang.org/x/net/idna"}
+	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
+	documents     = []string{"github.com/go-json-experiment/json", "github.com/santhosh-tekuri/jsonschema"}
+	waiting       = []string{"golang.org/x/sync"}
+)
+
+// TestLibraries may be imported by the tests of any package and by nothing that
+// is built.
+var TestLibraries = []string{
+	"pgregory.net/rapid",
+	"go.uber.org/goleak",
+	"go.yaml.in/yaml/v3",
+	"github.com/google/go-cmp",
+	"github.com/santhosh-tekuri/jsonschema",
+	"github.com/cedar-policy/cedar-go",
+	"github.com/open-policy-agent/opa",
+}
+
+// pure is what a package without input, output and clock needs of the standard
+// library. The clock is held by the linter: package time also has durations.
+var pure = []string{
+	"bytes", "cmp", "container/heap", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash", "iter", "maps", "math",
+	"math/bits", "net/netip", "slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
+}
+
+func join(lists ...[]string) []string {
+	var all []string
+	for _, l := range lists {
+		all = append(all, l...)
+	}
+	return all
+}
