@@ -73,11 +73,18 @@ func scan(rules []Rule, r Request) bool {
 		case hostAddress:
 			covers = h.prefix.Contains(r.Addr)
 		}
-		if covers && rules[i].admits(&q) {
+		if covers && admits(&rules[i], &q) {
 			return true
 		}
 	}
 	return false
+}
+
+// admits reports whether the rule alone admits the request's port, method and
+// path. The caller has compared hosts.
+func admits(r *Rule, q *query) bool {
+	return portsContain(r.ports, q.port) && tokensContain(r.methods, q.method) &&
+		(r.paths == nil || q.sound && prefixOf(r.paths, q.path) >= 0)
 }
 
 func TestMatchAllocatesNothing(t *testing.T) {
