@@ -80,7 +80,7 @@ func write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("parsing the templates: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a generator writes where its caller says
 		return fmt.Errorf("making the folder of the pages: %w", err)
 	}
 	for _, page := range set.Templates() {
@@ -92,7 +92,7 @@ func write(dir string) error {
 		if err := page.Execute(&b, gather()); err != nil {
 			return fmt.Errorf("writing page %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil { //nolint:gosec // as above
 			return fmt.Errorf("writing page %s: %w", name, err)
 		}
 	}

@@ -52,6 +52,7 @@ func BenchmarkCompilePolicy(b *testing.B) {
 	}
 }
 
+//nolint:paralleltest // allocations are counted for the whole process
 func TestAnAllowAllocatesNothing(t *testing.T) {
 	p, s, d := manyRules(100)
 	cp, _ := policy.CompilePolicy(policy.Layer{Source: "the policy", Policy: p})

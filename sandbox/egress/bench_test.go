@@ -12,8 +12,8 @@ import (
 )
 
 // mixedRules are rules of every kind, as a large policy has them.
-func mixedRules(t testing.TB, n int) []Rule {
-	t.Helper()
+func mixedRules(tb testing.TB, n int) []Rule {
+	tb.Helper()
 	rules := make([]Rule, n)
 	for i := range rules {
 		r := rule(fmt.Sprintf("h%d.d%d.example.com", i, i%97), "443", "*", "*")
@@ -29,7 +29,7 @@ func mixedRules(t testing.TB, n int) []Rule {
 		case 5:
 			r.Host = fmt.Sprintf("2001:db8:%x::/48", i)
 		}
-		rules[i] = mustRule(t, r)
+		rules[i] = mustRule(tb, r)
 	}
 	return rules
 }
@@ -87,6 +87,7 @@ func admits(r *Rule, q *query) bool {
 		(r.paths == nil || q.sound && prefixOf(r.paths, q.path) >= 0)
 }
 
+//nolint:paralleltest // allocations are counted for the whole process
 func TestMatchAllocatesNothing(t *testing.T) {
 	rules := mixedRules(t, 1000)
 	for i := range 40 { // enough facets of one host for the port index
@@ -229,7 +230,7 @@ func BenchmarkCompile(b *testing.B) {
 		})
 	}
 	fromShort := func(texts []string) func(b *testing.B) *Set {
-		return func(b *testing.B) *Set {
+		return func(*testing.B) *Set {
 			rules := make([]Rule, len(texts))
 			for i, text := range texts {
 				rules[i], _ = ParseShort(text, nil)
@@ -240,6 +241,7 @@ func BenchmarkCompile(b *testing.B) {
 	run("100,000 hosts", fromShort(short))
 	run("50,000 U-labels", fromShort(unicode))
 	run("100,000 rules of one host", func(b *testing.B) *Set {
+		b.Helper()
 		rules := make([]Rule, len(oneHost))
 		for i, r := range oneHost {
 			rules[i] = mustRule(b, r)

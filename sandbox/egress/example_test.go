@@ -11,8 +11,7 @@ import (
 func ExampleParseHost() {
 	for _, text := range []string{"API.Example.com.", "*.bücher.example", "10.0.0.0/8", "https://example.com:8443", "0177.0.0.1"} {
 		host, err := egress.ParseHost(text)
-		var refusal *sandbox.Refusal
-		if errors.As(err, &refusal) {
+		if refusal, ok := errors.AsType[*sandbox.Refusal](err); ok {
 			fmt.Println(refusal.Found)
 			fmt.Println("  ", refusal.Remedy)
 			continue

@@ -130,7 +130,7 @@ func TestTwoSpellingsOfOneHostAreOneRule(t *testing.T) {
 func TestInvisibleCharactersAreRefusedOnBothSides(t *testing.T) {
 	t.Parallel()
 	s := hosts(t, "example.com", "*.com")
-	for r := rune(0); r < 0x3100; r++ {
+	for r := range rune(0x3100) {
 		text := "exa" + string(r) + "mple.com"
 		h, err := ParseHost(text)
 		if r < 0x80 {

@@ -19,32 +19,32 @@ func with(change func(*sandbox.EgressRule)) sandbox.EgressRule {
 	return r
 }
 
-func mustRule(t testing.TB, r sandbox.EgressRule) Rule {
-	t.Helper()
+func mustRule(tb testing.TB, r sandbox.EgressRule) Rule {
+	tb.Helper()
 	rule, findings := ParseRule("", r, nil)
 	if len(findings) > 0 {
-		t.Fatalf("%+v: %v", r, findings[0].Refusal(nil))
+		tb.Fatalf("%+v: %v", r, findings[0].Refusal(nil))
 	}
 	return rule
 }
 
-func mustSet(t testing.TB, rules ...sandbox.EgressRule) *Set {
-	t.Helper()
+func mustSet(tb testing.TB, rules ...sandbox.EgressRule) *Set {
+	tb.Helper()
 	parsed := make([]Rule, len(rules))
 	for i, r := range rules {
-		parsed[i] = mustRule(t, r)
+		parsed[i] = mustRule(tb, r)
 	}
 	return NewSet(parsed)
 }
 
 // hosts is a set of short-form rules.
-func hosts(t testing.TB, texts ...string) *Set {
-	t.Helper()
+func hosts(tb testing.TB, texts ...string) *Set {
+	tb.Helper()
 	rules := make([]Rule, len(texts))
 	for i, text := range texts {
 		r, findings := ParseShort(text, nil)
 		if len(findings) > 0 {
-			t.Fatal(findings[0].Refusal(nil))
+			tb.Fatal(findings[0].Refusal(nil))
 		}
 		rules[i] = r
 	}

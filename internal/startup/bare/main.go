@@ -21,7 +21,8 @@ func (bare) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provid
 func (bare) Schema(context.Context, provider.SchemaRequest, *provider.SchemaResponse)          {}
 func (bare) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {}
 func (bare) DataSources(context.Context) []func() datasource.DataSource                        { return nil }
-func (bare) Resources(context.Context) []func() resource.Resource                              { return nil }
+
+func (bare) Resources(context.Context) []func() resource.Resource { return nil }
 
 func main() {
 	err := providerserver.Serve(context.Background(), func() provider.Provider { return bare{} }, providerserver.ServeOpts{
