@@ -113,7 +113,7 @@ func (q *question) isolationFloor() {
 	switch {
 	case !declared.Meets(floor):
 		q.deny(sandbox.CodeIsolationBelowFloor, at("backend"),
-			q.backendName()+" provides "+declared.String()+" ("+q.backend.decl.IsolationEvidence.String()+")",
+			q.backendName()+" provides "+declared.String()+", "+q.backend.decl.IsolationEvidence.String(),
 			floor.String()+" or stronger, set by: "+q.floorContributors(),
 			q.floorRemedy(declared))
 	case open && declared != sandbox.IsolationVM:

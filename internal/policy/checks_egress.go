@@ -125,10 +125,11 @@ func (q *question) notWithin(e *compiledEgress, i int, l *compiledLayer, witness
 
 // describe says what a rule reaches, in words where a star could be misread.
 func describe(r *egress.Rule) string {
+	text := r.String()
 	if r.Host().IsWildcard() {
-		return "any name under " + strings.TrimPrefix(r.Host().String(), "*.") + ": " + r.String()
+		return "any name under " + strings.TrimPrefix(text, "*.")
 	}
-	return r.String()
+	return text
 }
 
 // maxListedRules bounds how many of a policy's rules a message repeats.

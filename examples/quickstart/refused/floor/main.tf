@@ -1,9 +1,15 @@
-# Refused: the backend is weaker than the strongest of everybody's floors.
+# Refused: the backend is weaker than the strongest of everybody's floors. The
+# platform team's policy arrives in a file that the team's own roots cannot
+# loosen; runners impose it with SANDBOX_POLICY_FILE instead.
 
 terraform {
   required_providers {
     sandbox = { source = "sandbox-iac/sandbox" }
   }
+}
+
+provider "sandbox" {
+  policy_file = "platform-policy.json"
 }
 
 resource "sandbox_policy" "agents" {
@@ -17,5 +23,5 @@ resource "sandbox_workload" "primes" {
   backend           = "wasm"
   kind              = "codeact"
   requires          = ["run_code"]
-  minimum_isolation = "microvm"
+  minimum_isolation = "runtime"
 }
