@@ -266,3 +266,16 @@ func TestHintNamesTheRuleThatIsNear(t *testing.T) {
 		}
 	}
 }
+
+func TestPathsOfSeveralRulesAreJoined(t *testing.T) {
+	t.Parallel()
+	s := mustSet(t, rule("a.example", "443", "GET", "/a/b /c/d"), rule("a.example", "443", "GET", "/a /c"), rule("a.example", "443", "GET", "/c/d/e /a-b"))
+	for path, want := range map[string]bool{
+		"/a": true, "/a/a": true, "/a/b": true, "/a/b/c": true, "/a/c": true, "/a-b/c": true, "/a-c": false, "/ab": false,
+		"/c/c": true, "/c/d/z": true, "/c/e": true, "/b": false, "/d": false, "/": false,
+	} {
+		if _, ok := s.Match(Request{Host: "a.example", Port: 443, Method: "GET", Path: path}); ok != want {
+			t.Errorf("%s: %v", path, ok)
+		}
+	}
+}

@@ -71,17 +71,7 @@ func (f *facet) contains(r *Rule) bool {
 			return false
 		}
 	}
-	switch {
-	case f.methods != nil && r.methods == nil:
-		return false
-	case f.methods != nil && slices.ContainsFunc(r.methods, func(m string) bool { return !tokensContain(f.methods, m) }):
-		return false
-	case f.whole != none:
-		return true
-	case r.paths == nil:
-		return false
-	}
-	return !slices.ContainsFunc(r.paths, func(path string) bool { return prefixOf(f.paths, path) < 0 })
+	return f.covers(r)
 }
 
 // Equal reports whether both sets admit the same requests.
