@@ -241,3 +241,21 @@ func TestEveryCheckHasAName(t *testing.T) {
 		t.Errorf("names are empty or stand twice: %q", names)
 	}
 }
+
+func TestARuleThatCanNeverTakeEffectIsRefused(t *testing.T) {
+	t.Parallel()
+	for host, refused := range map[string]bool{
+		"169.254.169.254": true, "127.0.0.1": true, "127.0.0.0/16": true, "localhost": true, "fe80::/64": true,
+		"10.0.0.0/8": false, "192.0.2.7": false, "packages.example.org": false,
+	} {
+		_, s, _ := fits()
+		s.Egress.Hosts = []string{host}
+		_, findings := policy.CompileSpec(s, sandbox.Known{})
+		got := len(findings) == 1 && findings[0].Locator() == "egress.always_blocked at egress_hosts[0]"
+		if got != refused {
+			t.Errorf("%s: %v", host, findings)
+		}
+	}
+	_, findings := policy.CompilePolicy(policy.Layer{Policy: sandbox.Policy{NeverReaches: []string{"169.254.0.0/16"}}})
+	requireNone(t, findings)
+}

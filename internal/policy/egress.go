@@ -35,6 +35,13 @@ func compileEgress(e sandbox.Egress, known sandbox.Known) (compiledEgress, []san
 			findings = append(findings, problems...)
 			return
 		}
+		if why, blocked := rule.Host().AlwaysBlocked(); blocked {
+			findings = append(findings, sandbox.Finding{
+				Code: sandbox.CodeEgressAlwaysBlocked, Path: path, Found: rule.String() + ", which is " + why,
+				Required: "a destination that rules can open", Remedy: "remove the rule; it would never admit anything",
+			})
+			return
+		}
 		c.rules = append(c.rules, rule)
 		c.paths = append(c.paths, path)
 	}
