@@ -94,7 +94,7 @@ func Arrows() []Arrow {
 			Libraries: join(azure, stateFile, waiting),
 		},
 
-		// What tests it.
+		// What tests, measures, installs and documents it.
 		{
 			Tree: "sandbox/sandboxtest",
 			Own: join(vocabulary, []string{
@@ -110,6 +110,12 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
+		{Tree: "internal/docsgen", Own: []string{"sandbox", "internal/policy"}},
+		{
+			Tree:          "internal/startup",
+			TestLibraries: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"},
+		},
+		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 
 		// Terraform.
 		{
