@@ -42,6 +42,7 @@ const (
 	CodeIdentityBounds       Code = "spec.identity_bounds"
 	CodeReclaimNotRequirable Code = "spec.reclaim_not_requirable"
 	CodeOutputInvalid        Code = "spec.output_invalid"
+	CodeLabelReserved        Code = "spec.label_reserved"
 
 	// The decision.
 
@@ -74,6 +75,7 @@ const (
 
 	CodeBackendUnknown      Code = "backend.unknown"
 	CodeBackendNotPermitted Code = "backend.declarations_invalid"
+	CodeBackendClosed       Code = "backend.closed"
 
 	// Documents.
 
@@ -109,6 +111,8 @@ const (
 	CodeFileNotFound       Code = "file.not_found"
 	CodeFileNotRegular     Code = "file.not_regular"
 	CodeFileRefused        Code = "file.refused"
+	CodeFileSize           Code = "file.size_differs"
+	CodeFileChanged        Code = "file.changed"
 	CodeTransferCap        Code = "transfer.cap_exceeded"
 	CodeGuestTimeout       Code = "guest.timeout"
 	CodeGuestQueuedTimeout Code = "guest.queued_timeout"
@@ -166,6 +170,7 @@ var codeTable = [...]codeInfo{
 	{CodeIdentityBounds, ErrValue, "Attached identity and its bounds do not fit", "A workload that requires attached_identity states how far it may be shared and for how long; one that does not states neither."},
 	{CodeReclaimNotRequirable, ErrValue, "reclaim cannot be required by a workload", "reclaim is what a backend offers the router's clean-up. A workload states min_cleanup instead."},
 	{CodeOutputInvalid, ErrValue, "Declared output is not acceptable", "An output names one literal path below the work directory and lands under one portable name."},
+	{CodeLabelReserved, ErrValue, "Label key is reserved", "Keys under sandbox-iac. say whose a sandbox is and what admitted it. A workload that could set one could pass for another owner."},
 	{CodeUndecided, ErrPermission, "Value is not known yet", "The decision needs a value that Terraform does not know before apply. It is decided then, and refused at run time if it is still open."},
 	{CodeCapabilityDenied, ErrPermission, "Policy denies a capability the workload requires", "A denied capability is refused whatever the backend offers."},
 	{CodeIdentityDenied, ErrPermission, "Policy denies an identity the workload carries", "The workload's host tools act under an identity that the policy denies."},
@@ -192,6 +197,7 @@ var codeTable = [...]codeInfo{
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
 	{CodeBackendUnknown, ErrLookup, "No backend has that name", "The workload names a backend that is not shipped, or that the host did not register."},
 	{CodeBackendNotPermitted, ErrPermission, "Backend's declarations cannot be trusted", "What the backend says of itself is unreadable, contradicts itself or does not match what it implements."},
+	{CodeBackendClosed, ErrUnavailable, "Backend is closed", "The backend was closed and serves nothing more, also not through sessions it gave out."},
 	{CodeDocumentSyntax, ErrValue, "Document is not valid JSON", "The bytes are not one whole JSON object in UTF-8."},
 	{CodeDocumentType, ErrValue, "Document field has the wrong type", "The field holds another JSON type than the schema says."},
 	{CodeDocumentUnknownField, ErrValue, "Document has a field this version does not know", "An unknown field may be a restriction. It is refused, never skipped. Names are compared exactly, case included."},
@@ -218,6 +224,8 @@ var codeTable = [...]codeInfo{
 	{CodeFileNotFound, ErrOS, "Guest file does not exist", "Nothing stands at that path."},
 	{CodeFileNotRegular, ErrOS, "Guest path is not a regular file", "Only regular files are read and written: no directory, link, device, pipe or socket."},
 	{CodeFileRefused, ErrOS, "Guest refused the file operation", "The guest's own file system declined, for example because a directory is not empty or a disk is full."},
+	{CodeFileSize, ErrValue, "Content has another size than was said", "A write names its size beforehand. Content that is shorter or longer replaces nothing."},
+	{CodeFileChanged, ErrOS, "Guest file changed while it was read", "The content was not the size that was judged. It is refused rather than passed off as whole."},
 	{CodeTransferCap, ErrLimit, "Transfer is over its cap", "Files are refused whole when they are over a cap, never truncated."},
 	{CodeGuestTimeout, ErrTimeout, "Program ran past its deadline", "The bound of this call ran out while the program was running. It was stopped."},
 	{CodeGuestQueuedTimeout, ErrTimeout, "Deadline passed before the program started", "The bound ran out while the call waited its turn. Nothing ran."},

@@ -87,6 +87,23 @@ type ExecResult struct {
 	ExitCode       int
 }
 
+// Stopped is the error of a program that was stopped before its end: it ran past
+// its deadline, its output limit or its memory. errors.As finds it and the
+// [*Refusal] within.
+type Stopped struct {
+	// Refusal says which bound it was.
+	Refusal *Refusal
+	// Result holds the beginning of what the program wrote, at most the output
+	// limit of each stream. Its exit code is -1: there was none.
+	Result ExecResult
+}
+
+// Error is the refusal's text; what the program wrote is not part of it.
+func (s *Stopped) Error() string { return s.Refusal.Error() }
+
+// Unwrap gives the refusal.
+func (s *Stopped) Unwrap() error { return s.Refusal }
+
 // Text is b as UTF-8, with what is invalid replaced by U+FFFD.
 func Text(b []byte) string {
 	if utf8.Valid(b) {

@@ -1,5 +1,7 @@
 package sandbox
 
+import "strings"
+
 // Spec is what one workload asks for. It is plain data as people write it; the
 // decision compiles it, and that is where hosts and paths are parsed. Its zero
 // value asks for the defaults of every field and names no kind, which refuses.
@@ -54,6 +56,17 @@ type Spec struct {
 	// ProgramProfile asks for a program channel of that profile; empty asks for
 	// none.
 	ProgramProfile string
+}
+
+// ReservedLabelPrefix begins the label keys that say whose a sandbox is and what
+// admitted it. Only the confinement layer sets them.
+const ReservedLabelPrefix = "sandbox-iac."
+
+// ReservedLabel reports whether a label key lies under [ReservedLabelPrefix].
+// ASCII case is ignored, since some engines do.
+func ReservedLabel(key string) bool {
+	return len(key) >= len(ReservedLabelPrefix) &&
+		strings.EqualFold(key[:len(ReservedLabelPrefix)], ReservedLabelPrefix)
 }
 
 // DefaultWorkDir is where a program works when its spec does not say.

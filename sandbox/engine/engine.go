@@ -93,7 +93,8 @@ type Access struct {
 
 // FileRef names a file for one operation. Path is absolute and clean. Root is
 // the directory that [Beneath] resolves under, itself absolute and clean; Path
-// lies at or below it.
+// lies at or below it. Beneath reaches Root without following a link either: one
+// anywhere in Root is [ErrThroughLink]. "/" is a Root like any other.
 type FileRef struct {
 	Root   string
 	Path   string
@@ -198,4 +199,6 @@ var (
 	ErrQueued       = errors.New("the deadline passed before the program started")
 	ErrMemory       = errors.New("the program ran out of its memory limit")
 	ErrGone         = errors.New("the sandbox is gone")
+	ErrUnreachable  = errors.New("the engine could not be asked")
+	ErrRefused      = errors.New("the engine said no")
 )
