@@ -1,0 +1,56 @@
+package backend
+
+import (
+	"sync"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
+)
+
+// instances remembers the sandboxes that this process has seen alive and not seen
+// gone, so that they are found even when the engine cannot list.
+type instances struct {
+	mu   sync.Mutex
+	byID map[string]*instance
+}
+
+// instance is one live sandbox, shared by all its sessions.
+type instance struct {
+	id   string
+	name string
+	who  identity
+	gate freezeGate
+}
+
+// note answers the record of the guest, making it on first sight.
+func (r *instances) note(guest engine.Guest, name string, who identity) *instance {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := guest.ID()
+	if known := r.byID[id]; known != nil {
+		return known
+	}
+	if r.byID == nil {
+		r.byID = map[string]*instance{}
+	}
+	made := &instance{id: id, name: name, who: who}
+	r.byID[id] = made
+	return made
+}
+
+func (r *instances) forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.byID, id)
+}
+
+func (r *instances) matching(match func(identity) bool) []*instance {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []*instance
+	for _, i := range r.byID {
+		if match(i.who) {
+			found = append(found, i)
+		}
+	}
+	return found
+}

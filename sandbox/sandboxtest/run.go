@@ -1,0 +1,41 @@
+package sandboxtest
+
+import (
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
+)
+
+// Subject is the backend under test; Guest, Programs and Result belong to it.
+type (
+	Subject  = conformance.Subject
+	Guest    = conformance.Guest
+	Programs = conformance.Programs
+	Result   = conformance.Result
+)
+
+// ErrNoSuchThing is what a [Guest] answers that has no links or pipes.
+var ErrNoSuchThing = conformance.ErrNoSuchThing
+
+// Run runs the conformance suites against a backend, each probe as a subtest, and
+// answers what became of each. A probe whose capability the spec does not require
+// is skipped with that reason.
+func Run(t *testing.T, subject Subject) []Result {
+	t.Helper()
+	results, err := conformance.Run(t.Context(), subject)
+	if err != nil {
+		t.Fatalf("conformance of %s: %v", subject.Name, err)
+	}
+	for _, r := range results {
+		t.Run(r.Suite+"/"+r.Probe, func(t *testing.T) {
+			switch r.Outcome {
+			case conformance.Pass:
+			case conformance.Skip:
+				t.Skip(r.Detail)
+			default:
+				t.Error(r.Detail)
+			}
+		})
+	}
+	return results
+}
