@@ -1,0 +1,112 @@
+package guestpath
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// ValidateOutputs judges the outputs that a workload declares, as a plan and as a
+// collection do: each names one literal path below the work directory, each that
+// lands does so under an acceptable name, no two land under one name, and
+// declaring any, or leaving them to be named at call time, requires files_out.
+//
+// All findings come back, in the order of the outputs' names, which is the order
+// in which they are collected. Paths in them start at the workload.
+func ValidateOutputs(spec sandbox.Spec) []sandbox.Finding {
+	var findings []sandbox.Finding
+	if len(spec.Outputs) > 0 || spec.OutputsNamedAtCallTime {
+		if !spec.RequiredCapabilities().Has(sandbox.CapabilityFilesOut) {
+			findings = append(findings, sandbox.Finding{
+				Code: sandbox.CodeOutputsNeedFilesOut, Path: sandbox.Path("requires"),
+				Found:    "outputs with requires = " + spec.RequiredCapabilities().String(),
+				Required: sandbox.CapabilityFilesOut.String(),
+				Remedy:   "add " + sandbox.CapabilityFilesOut.String() + " to requires",
+			})
+		}
+	}
+	names := slices.Sorted(maps.Keys(spec.Outputs))
+	outputs := make([]OutputAt, len(names))
+	for i, name := range names {
+		outputs[i] = OutputAt{At: sandbox.Path("outputs", sandbox.MapKey(name)), Output: spec.Outputs[name]}
+	}
+	return append(findings, CheckOutputs(spec.WorkDir, outputs, NormalizeArtifactName)...)
+}
+
+// OutputAt is an output and where it was declared.
+type OutputAt struct {
+	At sandbox.FieldPath
+	sandbox.Output
+}
+
+// CheckOutputs judges outputs in their order, whoever named them. deliver is the
+// spelling under which a sink lands a name: [NormalizeArtifactName], or nil for
+// one that keeps names as they are. An empty workDir is the default one.
+func CheckOutputs(workDir string, outputs []OutputAt, deliver func(string) string) []sandbox.Finding {
+	if workDir == "" {
+		workDir = sandbox.DefaultWorkDir
+	}
+	if deliver == nil {
+		deliver = func(name string) string { return name }
+	}
+	var findings []sandbox.Finding
+	landing := map[string]OutputAt{}
+	for _, o := range outputs {
+		if finding, bad := checkOutputPath(workDir, o); bad {
+			findings = append(findings, finding)
+			continue
+		}
+		if !o.Lands() {
+			continue
+		}
+		name := deliver(o.LandingName())
+		if name != o.Path {
+			if refusal := sandbox.RefusalOf(ValidateArtifactName(name)); refusal != nil {
+				findings = append(findings, at(refusal.Finding, o, "name"))
+				continue
+			}
+		}
+		key := CollisionKey(o.LandingName())
+		if first, taken := landing[key]; taken {
+			findings = append(findings, collision(o, first, deliver))
+			continue
+		}
+		landing[key] = o
+	}
+	return findings
+}
+
+// checkOutputPath holds the path to the rules of names, which keep it literal and
+// relative, and to those of guest paths, under which it is read.
+func checkOutputPath(workDir string, o OutputAt) (sandbox.Finding, bool) {
+	if refusal := sandbox.RefusalOf(ValidateArtifactName(o.Path)); refusal != nil {
+		return at(refusal.Finding, o, "path"), true
+	}
+	if refusal := sandbox.RefusalOf(second(ResolveBelow(workDir, o.Path))); refusal != nil {
+		finding := at(refusal.Finding, o, "path")
+		finding.Code = sandbox.CodeOutputInvalid
+		return finding, true
+	}
+	return sandbox.Finding{}, false
+}
+
+func second(_ string, err error) error { return err }
+
+func at(finding sandbox.Finding, o OutputAt, field string) sandbox.Finding {
+	finding.Path = o.At.Append(sandbox.Attr(field))
+	return finding
+}
+
+func collision(o, first OutputAt, deliver func(string) string) sandbox.Finding {
+	name, other := deliver(o.LandingName()), deliver(first.LandingName())
+	found := sandbox.Echo(name) + ", also the name of " + first.At.String()
+	if name != other {
+		found = sandbox.Echo(name) + ", which differs from " + sandbox.Echo(other) + " of " + first.At.String() +
+			" by case, Unicode form or dot segments only"
+	}
+	return sandbox.Finding{
+		Code: sandbox.CodeArtifactNameCollision, Path: o.At.Append(sandbox.Attr("name")),
+		Found: found, Required: "names that stay apart on every file system", Remedy: "set another name on one of the two",
+	}
+}

@@ -1,0 +1,60 @@
+package output
+
+import (
+	"context"
+	"io"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// Sink is where outputs land. It owns the question of what its places mean and
+// whether a name could lead out of them.
+type Sink interface {
+	// Begin opens one delivery. It is asked once for a collection that has
+	// something to land, after every file was looked at.
+	Begin(ctx context.Context, from Origin) (Delivery, error)
+}
+
+// Delivery is all that one collection lands: staged piece by piece, made visible
+// at once.
+type Delivery interface {
+	// Stage takes one artifact, of exactly the size it says, and keeps it out of
+	// sight. Content that ends in an error was not taken.
+	Stage(ctx context.Context, artifact Artifact, content io.Reader) (Landed, error)
+	// Commit makes everything staged visible, or nothing.
+	Commit(ctx context.Context) error
+	// Abort drops what was staged and not committed; after Commit it does nothing.
+	Abort() error
+}
+
+// Origin says whose outputs are landed. Sinks keep origins apart.
+type Origin struct {
+	// Owner, Key and Kind are the session's.
+	Owner string
+	Key   sandbox.Key
+	Kind  string
+	// Call names the tool call; it is Key.Call unless [ForCall] said otherwise.
+	Call string
+}
+
+// Artifact is one output on its way.
+type Artifact struct {
+	// Name is the name it lands under, judged and in the delivered spelling.
+	Name string
+	// Kind is the workload's kind; MediaType is declared, never sniffed.
+	Kind      string
+	MediaType string
+	// Size is in bytes.
+	Size int64
+}
+
+// Landed is one output that arrived.
+type Landed struct {
+	Name string
+	// Display is the only line about it that a model may see.
+	Display string
+	// Handle is for the host, such as a path; it is never shown to a model.
+	Handle string
+	// Size is in bytes, as received.
+	Size int64
+}
