@@ -182,36 +182,38 @@ func (s *session) List(ctx context.Context, path string) (entries []sandbox.Entr
 	if err := s.confineAll(ctx, resolved); err != nil {
 		return nil, err
 	}
-	limit, over := s.backend.settings.listLimit, false
+	var (
+		over bool
+		lie  error
+	)
 	err = s.guest.List(ctx, s.ref(resolved), func(info engine.Info) bool {
-		if over = len(entries) >= limit; over {
+		if over = len(entries) >= s.backend.settings.listLimit; over {
 			return false
 		}
 		var entry sandbox.Entry
-		if entry, err = s.child(resolved, info); err != nil {
+		if entry, lie = s.child(resolved, info); lie != nil {
 			return false
 		}
 		entries = append(entries, entry)
 		return true
 	})
-	return s.listed(ctx, path, entries, over, err)
-}
-
-func (s *session) listed(ctx context.Context, path string, entries []sandbox.Entry, over bool, err error) ([]sandbox.Entry, error) {
-	if over {
+	switch {
+	case over:
 		return nil, sandbox.Finding{
 			Code:     sandbox.CodeTransferCap,
 			Found:    "directory " + sandbox.Echo(path) + " with more than " + strconv.Itoa(s.backend.settings.listLimit) + " entries",
 			Required: "at most that many",
 			Remedy:   "list a directory with fewer entries",
 		}.Refusal(nil)
-	}
-	if err != nil {
-		if sandbox.RefusalOf(err) != nil {
-			return nil, err
-		}
+	case lie != nil:
+		return nil, lie
+	case err != nil:
 		return nil, mapError(ctx, "list "+sandbox.Echo(path), err)
 	}
+	return sorted(entries)
+}
+
+func sorted(entries []sandbox.Entry) ([]sandbox.Entry, error) {
 	slices.SortFunc(entries, func(a, b sandbox.Entry) int { return strings.Compare(a.Path, b.Path) })
 	for i := 1; i < len(entries); i++ {
 		if entries[i].Path == entries[i-1].Path {
