@@ -20,7 +20,9 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -38,6 +40,9 @@ type Backend struct {
 	calls     calls
 	locks     keyedLocks
 	instances instances
+
+	closing sync.Mutex
+	closed  bool // the engine is closed
 }
 
 // Option changes a setting of a [Backend].
@@ -98,7 +103,16 @@ func (b *Backend) Close(ctx context.Context) error {
 	if err := b.calls.drain(ctx); err != nil {
 		return err
 	}
-	return b.engine.Close(ctx)
+	b.closing.Lock()
+	defer b.closing.Unlock()
+	if b.closed {
+		return nil
+	}
+	if err := b.engine.Close(ctx); err != nil {
+		return fmt.Errorf("closing the engine of %s: %w", b.Name(), err)
+	}
+	b.closed = true
+	return nil
 }
 
 // detached is a context for clean-up: it survives the caller's and has a deadline

@@ -179,7 +179,7 @@ func (f *fileReader) Read(p []byte) (int, error) {
 
 func (f *fileReader) grew() error {
 	if f.got > f.limit {
-		return overCap(f.path, "more", f.limit)
+		return overCap(f.path, "more bytes", f.limit)
 	}
 	return f.changed("more")
 }

@@ -25,7 +25,7 @@ func translate(ctx context.Context, o guestpath.OutputAt, err error) error {
 	case errors.Is(err, sandbox.CodeTransferCap):
 		finding := refusal.Finding
 		finding.Path = o.At
-		return finding.Refusal(err)
+		return finding.Refusal(refusal.Err)
 	case errors.Is(err, sandbox.ErrValue):
 		return refuse(sandbox.CodeOutputNotConfined, o, sandbox.Echo(o.Path)+" in the guest", "a place below the work directory, without links",
 			"write the output as a plain file below the work directory", err)
