@@ -19,6 +19,7 @@ require (
 	github.com/hashicorp/terraform-registry-address v0.5.1
 	go.uber.org/goleak v1.3.0
 	go.yaml.in/yaml/v3 v3.0.6
+	golang.org/x/sync v0.25.0
 	google.golang.org/grpc v1.79.2
 )
 

@@ -42,7 +42,6 @@ const (
 	CodeIdentityBounds       Code = "spec.identity_bounds"
 	CodeReclaimNotRequirable Code = "spec.reclaim_not_requirable"
 	CodeOutputInvalid        Code = "spec.output_invalid"
-	CodeLabelReserved        Code = "spec.label_reserved"
 
 	// The decision.
 
@@ -170,7 +169,6 @@ var codeTable = [...]codeInfo{
 	{CodeIdentityBounds, ErrValue, "Attached identity and its bounds do not fit", "A workload that requires attached_identity states how far it may be shared and for how long; one that does not states neither."},
 	{CodeReclaimNotRequirable, ErrValue, "reclaim cannot be required by a workload", "reclaim is what a backend offers the router's clean-up. A workload states min_cleanup instead."},
 	{CodeOutputInvalid, ErrValue, "Declared output is not acceptable", "An output names one literal path below the work directory and lands under one portable name."},
-	{CodeLabelReserved, ErrValue, "Label key is reserved", "Keys under sandbox-iac. say whose a sandbox is and what admitted it. A workload that could set one could pass for another owner."},
 	{CodeUndecided, ErrPermission, "Value is not known yet", "The decision needs a value that Terraform does not know before apply. It is decided then, and refused at run time if it is still open."},
 	{CodeCapabilityDenied, ErrPermission, "Policy denies a capability the workload requires", "A denied capability is refused whatever the backend offers."},
 	{CodeIdentityDenied, ErrPermission, "Policy denies an identity the workload carries", "The workload's host tools act under an identity that the policy denies."},

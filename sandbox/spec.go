@@ -58,17 +58,6 @@ type Spec struct {
 	ProgramProfile string
 }
 
-// ReservedLabelPrefix begins the label keys that say whose a sandbox is and what
-// admitted it. Only the confinement layer sets them.
-const ReservedLabelPrefix = "sandbox-iac."
-
-// ReservedLabel reports whether a label key lies under [ReservedLabelPrefix].
-// ASCII case is ignored, since some engines do.
-func ReservedLabel(key string) bool {
-	return len(key) >= len(ReservedLabelPrefix) &&
-		strings.EqualFold(key[:len(ReservedLabelPrefix)], ReservedLabelPrefix)
-}
-
 // DefaultWorkDir is where a program works when its spec does not say.
 const DefaultWorkDir = "/maf-sandbox/work"
 
@@ -141,3 +130,10 @@ func (o Output) Lands() bool { return o.Disposition != DispositionConsume }
 // workload's label with this prefix is refused, since one that overwrote an
 // ownership label could hide a sandbox from its owner or take another's.
 const ReservedLabelPrefix = "sandbox."
+
+// ReservedLabel reports whether a label key lies under [ReservedLabelPrefix].
+// ASCII case is ignored, since some engines do.
+func ReservedLabel(key string) bool {
+	return len(key) >= len(ReservedLabelPrefix) &&
+		strings.EqualFold(key[:len(ReservedLabelPrefix)], ReservedLabelPrefix)
+}

@@ -132,7 +132,7 @@ func (b *Backend) checkRequest(req sandbox.AcquireRequest) error {
 	for _, label := range slices.Sorted(maps.Keys(req.Spec.Labels)) {
 		if sandbox.ReservedLabel(label) {
 			return sandbox.Finding{
-				Code: sandbox.CodeLabelReserved, Path: sandbox.Path("labels", sandbox.MapKey(label)),
+				Code: sandbox.CodeInvalidText, Path: sandbox.Path("labels", sandbox.MapKey(label)),
 				Found: sandbox.Echo(label), Required: "a key outside " + sandbox.ReservedLabelPrefix,
 				Remedy: "choose another prefix",
 			}.Refusal(nil)

@@ -236,13 +236,13 @@ func TestARequestNobodyCanBeServedForIsRefusedBeforeTheEngine(t *testing.T) {
 		}, sandbox.CodePathInvalid},
 		"an owner's label": {func(r *sandbox.AcquireRequest) {
 			r.Spec.Labels = map[string]string{backend.LabelOwner: "x"}
-		}, sandbox.CodeLabelReserved},
+		}, sandbox.CodeInvalidText},
 		"a reserved label in other case": {func(r *sandbox.AcquireRequest) {
-			r.Spec.Labels = map[string]string{"Sandbox-IaC.Owner": "x"}
-		}, sandbox.CodeLabelReserved},
+			r.Spec.Labels = map[string]string{"SandBox.Owner": "x"}
+		}, sandbox.CodeInvalidText},
 		"a reserved label nobody uses yet": {func(r *sandbox.AcquireRequest) {
 			r.Spec.Labels = map[string]string{sandbox.ReservedLabelPrefix: "x"}
-		}, sandbox.CodeLabelReserved},
+		}, sandbox.CodeInvalidText},
 		"a capability that is not there": {func(r *sandbox.AcquireRequest) {
 			set := sandbox.SetOf(sandbox.CapabilityExec)
 			r.Spec.Requires = &set
@@ -253,7 +253,7 @@ func TestARequestNobodyCanBeServedForIsRefusedBeforeTheEngine(t *testing.T) {
 			e := sandboxtest.NewEngine(sandboxtest.Options{})
 			b := sandboxtest.Backend(t, e)
 			req := request(e)
-			req.Spec.Labels = map[string]string{"sandbox-iac": "a neighbour of the prefix"}
+			req.Spec.Labels = map[string]string{"sandbox": "x", "sandboxes.x": "neighbours of the prefix"}
 			if _, err := b.Acquire(t.Context(), req); err != nil {
 				t.Fatalf("the neighbour that is allowed: %v", err)
 			}

@@ -63,7 +63,7 @@ func CheckOutputs(workDir string, outputs []OutputAt, deliver func(string) strin
 		name := deliver(o.LandingName())
 		if name != o.Path {
 			if refusal := sandbox.RefusalOf(ValidateArtifactName(name)); refusal != nil {
-				findings = append(findings, at(refusal.Finding, o, "name"))
+				findings = append(findings, at(refusal.Finding, o, nameField(o)))
 				continue
 			}
 		}
@@ -98,6 +98,14 @@ func at(finding sandbox.Finding, o OutputAt, field string) sandbox.Finding {
 	return finding
 }
 
+// nameField is the attribute that gives an output its landing name.
+func nameField(o OutputAt) string {
+	if o.Name != "" {
+		return "name"
+	}
+	return "path"
+}
+
 func collision(o, first OutputAt, deliver func(string) string) sandbox.Finding {
 	name, other := deliver(o.LandingName()), deliver(first.LandingName())
 	found := sandbox.Echo(name) + ", also the name of " + first.At.String()
@@ -106,7 +114,7 @@ func collision(o, first OutputAt, deliver func(string) string) sandbox.Finding {
 			" by case, Unicode form or dot segments only"
 	}
 	return sandbox.Finding{
-		Code: sandbox.CodeArtifactNameCollision, Path: o.At.Append(sandbox.Attr("name")),
+		Code: sandbox.CodeArtifactNameCollision, Path: o.At,
 		Found: found, Required: "names that stay apart on every file system", Remedy: "set another name on one of the two",
 	}
 }
