@@ -55,7 +55,7 @@ func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sand
 	}
 	inst := b.instances.note(started.Guest, name, who)
 	s := b.newSession(req, started.Guest, inst)
-	if err := b.prepare(ctx, req, labels, started, s); err != nil {
+	if err := s.prepare(ctx, labels, started); err != nil {
 		if started.Origin == sandbox.OriginCreated {
 			err = b.undo(ctx, inst, err)
 		}
@@ -65,7 +65,7 @@ func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sand
 }
 
 // prepare judges what was started and makes its work directory.
-func (b *Backend) prepare(ctx context.Context, req sandbox.AcquireRequest, want map[string]string, started engine.Started, s *session) error {
+func (s *session) prepare(ctx context.Context, want map[string]string, started engine.Started) error {
 	if !slices.Contains([]sandbox.Origin{sandbox.OriginCreated, sandbox.OriginResumed, sandbox.OriginAdopted}, started.Origin) {
 		return broken("a sandbox of no known origin")
 	}

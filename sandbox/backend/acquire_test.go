@@ -270,22 +270,25 @@ func TestARequestNobodyCanBeServedForIsRefusedBeforeTheEngine(t *testing.T) {
 
 func TestTheWorkDirectoryIsEnsuredColdAndWarm(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := newStage(t, options)
-		if !s.guest.Exists(work) {
-			t.Fatal("no work directory after a cold acquire")
-		}
-		must(t, s.write(t, "kept.txt", "kept"))
-		s.acquire(t, s.request)
-		if got, err := s.read(t, "kept.txt"); err != nil || got != "kept" {
-			t.Errorf("a warm acquire lost a file: %q, %v", got, err)
-		}
-		must(t, s.guest.Remove("/maf-sandbox"))
-		s.acquire(t, s.request)
-		if !s.guest.Exists(work) {
-			t.Error("no work directory after a warm acquire")
-		}
-	})
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, options)
+			if !s.guest.Exists(work) {
+				t.Fatal("no work directory after a cold acquire")
+			}
+			must(t, s.write(t, "kept.txt", "kept"))
+			s.acquire(t, s.request)
+			if got, err := s.read(t, "kept.txt"); err != nil || got != "kept" {
+				t.Errorf("a warm acquire lost a file: %q, %v", got, err)
+			}
+			must(t, s.guest.Remove("/maf-sandbox"))
+			s.acquire(t, s.request)
+			if !s.guest.Exists(work) {
+				t.Error("no work directory after a warm acquire")
+			}
+		})
+	}
 }
 
 func TestSomethingElseInPlaceOfTheWorkDirectoryFailsTheAcquire(t *testing.T) {
@@ -302,15 +305,18 @@ func TestSomethingElseInPlaceOfTheWorkDirectoryFailsTheAcquire(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-				s := newStage(t, options)
-				must(t, s.guest.Remove("/maf-sandbox"), s.guest.Mkdir("/work"), test.plant(s.guest))
-				_, err := s.backend.Acquire(t.Context(), s.request)
-				wantCode(t, err, test.code)
-				if s.engine.Count() != 1 {
-					t.Error("a warm sandbox was removed")
-				}
-			})
+			for access, options := range everyAccess() {
+				t.Run(access, func(t *testing.T) {
+					t.Parallel()
+					s := newStage(t, options)
+					must(t, s.guest.Remove("/maf-sandbox"), s.guest.Mkdir("/work"), test.plant(s.guest))
+					_, err := s.backend.Acquire(t.Context(), s.request)
+					wantCode(t, err, test.code)
+					if s.engine.Count() != 1 {
+						t.Error("a warm sandbox was removed")
+					}
+				})
+			}
 		})
 	}
 }

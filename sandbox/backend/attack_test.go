@@ -53,48 +53,54 @@ func TestNoFileCallGoesThroughALink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-				s := attacked(t, options)
-				must(t, plant(s.guest))
-				before := s.guest.Files("/etc") + s.guest.Files("/moved")
-				_, statErr := s.Stat(t.Context(), "p/secret")
-				_, readErr := s.read(t, "p/secret")
-				_, listErr := s.List(t.Context(), "p/sub")
-				for op, err := range map[string]error{
-					"stat": statErr, "read": readErr, "list": listErr,
-					"write": s.write(t, "p/new", "x"), "write deep": s.write(t, "p/new/deeper", "x"),
-					"remove":      s.Remove(t.Context(), "p/secret", false),
-					"remove tree": s.Remove(t.Context(), "p/sub", true),
-				} {
-					if !errors.Is(err, sandbox.CodePathThroughLink) {
-						t.Errorf("%s: got %v, want %s", op, err, sandbox.CodePathThroughLink)
+			for access, options := range everyAccess() {
+				t.Run(access, func(t *testing.T) {
+					t.Parallel()
+					s := attacked(t, options)
+					must(t, plant(s.guest))
+					before := s.guest.Files("/etc") + s.guest.Files("/moved")
+					_, statErr := s.Stat(t.Context(), "p/secret")
+					_, readErr := s.read(t, "p/secret")
+					_, listErr := s.List(t.Context(), "p/sub")
+					for op, err := range map[string]error{
+						"stat": statErr, "read": readErr, "list": listErr,
+						"write": s.write(t, "p/new", "x"), "write deep": s.write(t, "p/new/deeper", "x"),
+						"remove":      s.Remove(t.Context(), "p/secret", false),
+						"remove tree": s.Remove(t.Context(), "p/sub", true),
+					} {
+						if !errors.Is(err, sandbox.CodePathThroughLink) {
+							t.Errorf("%s: got %v, want %s", op, err, sandbox.CodePathThroughLink)
+						}
 					}
-				}
-				if after := s.guest.Files("/etc") + s.guest.Files("/moved"); after != before {
-					t.Errorf("%d files where the link leads, before it was %d", after, before)
-				}
-			})
+					if after := s.guest.Files("/etc") + s.guest.Files("/moved"); after != before {
+						t.Errorf("%d files where the link leads, before it was %d", after, before)
+					}
+				})
+			}
 		})
 	}
 }
 
 func TestALinkAtTheEndIsDescribedRefusedAndUnlinked(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := attacked(t, options)
-		must(t, s.guest.Symlink(work+"/l", "/etc/secret"))
-		entry, err := s.Stat(t.Context(), "l")
-		if err != nil || entry.Kind != sandbox.EntrySymlink || entry.SizeKnown {
-			t.Errorf("%+v, %v", entry, err)
-		}
-		_, err = s.read(t, "l")
-		wantCode(t, err, sandbox.CodeFileNotRegular)
-		wantCode(t, s.write(t, "l", "x"), sandbox.CodePathThroughLink)
-		must(t, s.Remove(t.Context(), "l", true))
-		if got, err := s.guest.ReadFile("/etc/secret"); err != nil || string(got) != secretText {
-			t.Errorf("the target is now %q, %v", got, err)
-		}
-	})
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := attacked(t, options)
+			must(t, s.guest.Symlink(work+"/l", "/etc/secret"))
+			entry, err := s.Stat(t.Context(), "l")
+			if err != nil || entry.Kind != sandbox.EntrySymlink || entry.SizeKnown {
+				t.Errorf("%+v, %v", entry, err)
+			}
+			_, err = s.read(t, "l")
+			wantCode(t, err, sandbox.CodeFileNotRegular)
+			wantCode(t, s.write(t, "l", "x"), sandbox.CodePathThroughLink)
+			must(t, s.Remove(t.Context(), "l", true))
+			if got, err := s.guest.ReadFile("/etc/secret"); err != nil || string(got) != secretText {
+				t.Errorf("the target is now %q, %v", got, err)
+			}
+		})
+	}
 }
 
 // TestALinkSwappedInBetweenCheckAndUseDoesNotWin stages the race: a program of the
@@ -153,34 +159,40 @@ func TestALinkSwappedInBetweenCheckAndUseDoesNotWin(t *testing.T) {
 
 func TestWhatIsNotARegularFileNeverBlocksARead(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := attacked(t, options)
-		must(t, s.guest.Mkfifo(work+"/pipe"))
-		for _, path := range []string{"pipe", "d"} {
-			_, err := s.read(t, path)
-			wantCode(t, err, sandbox.CodeFileNotRegular)
-			wantCode(t, s.write(t, path, "x"), sandbox.CodeFileNotRegular)
-		}
-		if opens(s.engine) != 0 {
-			t.Error("something was opened")
-		}
-		must(t, s.Remove(t.Context(), "pipe", false))
-	})
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := attacked(t, options)
+			must(t, s.guest.Mkfifo(work+"/pipe"))
+			for _, path := range []string{"pipe", "d"} {
+				_, err := s.read(t, path)
+				wantCode(t, err, sandbox.CodeFileNotRegular)
+				wantCode(t, s.write(t, path, "x"), sandbox.CodeFileNotRegular)
+			}
+			if opens(s.engine) != 0 {
+				t.Error("something was opened")
+			}
+			must(t, s.Remove(t.Context(), "pipe", false))
+		})
+	}
 }
 
 func TestAPipeSwappedInForAFileIsRefused(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := attacked(t, options)
-		s.engine.Intercept(func(r sandboxtest.Request) error {
-			if r.Op == sandboxtest.OpOpen {
-				return s.guest.Mkfifo(work + "/d/inside")
-			}
-			return nil
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := attacked(t, options)
+			s.engine.Intercept(func(r sandboxtest.Request) error {
+				if r.Op == sandboxtest.OpOpen {
+					return s.guest.Mkfifo(work + "/d/inside")
+				}
+				return nil
+			})
+			_, err := s.read(t, "d/inside")
+			wantCode(t, err, sandbox.CodeFileNotRegular)
 		})
-		_, err := s.read(t, "d/inside")
-		wantCode(t, err, sandbox.CodeFileNotRegular)
-	})
+	}
 }
 
 func TestALargerFileSwappedInIsHeldToTheCap(t *testing.T) {
@@ -201,47 +213,53 @@ func TestALargerFileSwappedInIsHeldToTheCap(t *testing.T) {
 
 func TestHostilePathsNeverReachTheEngine(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := attacked(t, options)
-		before := len(s.engine.Requests())
-		for _, path := range []string{
-			"..", "../x", "/etc/secret", work + "-outside/secret", "d/../../etc", "../work-outside/secret", "//etc/secret", "//" + work[1:] + "/d",
-			`..\x`, `C:\x`, "a\x00b", "a\nb", "a\x1b[31mb", "a\u0085b", "\xff", strings.Repeat("a", 256), strings.Repeat("a/", 3000) + "b",
-		} {
-			_, statErr := s.Stat(t.Context(), path)
-			_, readErr := s.read(t, path)
-			_, listErr := s.List(t.Context(), path)
-			for op, err := range map[string]error{
-				"stat": statErr, "read": readErr, "list": listErr,
-				"write": s.write(t, path, "x"), "remove": s.Remove(t.Context(), path, true),
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := attacked(t, options)
+			before := len(s.engine.Requests())
+			for _, path := range []string{
+				"..", "../x", "/etc/secret", work + "-outside/secret", "d/../../etc", "../work-outside/secret", "//etc/secret", "//" + work[1:] + "/d",
+				`..\x`, `C:\x`, "a\x00b", "a\nb", "a\x1b[31mb", "a\u0085b", "\xff", strings.Repeat("a", 256), strings.Repeat("a/", 3000) + "b",
 			} {
-				if !errors.Is(err, sandbox.ErrValue) {
-					t.Errorf("%s %q: got %v, want a refusal of the path", op, path, err)
-					continue
-				}
-				if strings.ContainsAny(err.Error(), "\x00\x1b") || len(err.Error()) > 1500 {
-					t.Errorf("%s %q: the message repeats it raw: %q", op, path, err)
+				_, statErr := s.Stat(t.Context(), path)
+				_, readErr := s.read(t, path)
+				_, listErr := s.List(t.Context(), path)
+				for op, err := range map[string]error{
+					"stat": statErr, "read": readErr, "list": listErr,
+					"write": s.write(t, path, "x"), "remove": s.Remove(t.Context(), path, true),
+				} {
+					if !errors.Is(err, sandbox.ErrValue) {
+						t.Errorf("%s %q: got %v, want a refusal of the path", op, path, err)
+						continue
+					}
+					if strings.ContainsAny(err.Error(), "\x00\x1b") || len(err.Error()) > 1500 {
+						t.Errorf("%s %q: the message repeats it raw: %q", op, path, err)
+					}
 				}
 			}
-		}
-		if after := len(s.engine.Requests()); after != before {
-			t.Errorf("the engine was asked %d times", after-before)
-		}
-	})
+			if after := len(s.engine.Requests()); after != before {
+				t.Errorf("the engine was asked %d times", after-before)
+			}
+		})
+	}
 }
 
 func TestNamesThatOnlyLookHostileAreNames(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := newStage(t, options)
-		for _, path := range []string{"..a", "a..", "...", "%2e%2e", "a b", "-rf", "$(id)", "*", "~", "\u202eevil", "／etc", "CON"} {
-			must(t, s.write(t, path, path))
-			if got, err := s.read(t, path); err != nil || got != path {
-				t.Errorf("%q: %q, %v", path, got, err)
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, options)
+			for _, path := range []string{"..a", "a..", "...", "%2e%2e", "a b", "-rf", "$(id)", "*", "~", "\u202eevil", "／etc", "CON"} {
+				must(t, s.write(t, path, path))
+				if got, err := s.read(t, path); err != nil || got != path {
+					t.Errorf("%q: %q, %v", path, got, err)
+				}
+				must(t, s.Remove(t.Context(), path, false))
 			}
-			must(t, s.Remove(t.Context(), path, false))
-		}
-	})
+		})
+	}
 }
 
 // liar is an engine whose listings and answers are made up.
@@ -313,27 +331,30 @@ func TestNamesThatAreNotUTF8AreListedAsTheyAre(t *testing.T) {
 
 func TestAnEnginesWordsNeverReachARefusal(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		for _, op := range []sandboxtest.Op{sandboxtest.OpStat, sandboxtest.OpOpen, sandboxtest.OpRead, sandboxtest.OpWrite, sandboxtest.OpReaddir, sandboxtest.OpRemove, sandboxtest.OpRunCode} {
-			s := attacked(t, options)
-			s.engine.FailNth(op, 1, errHostile)
-			var err error
-			switch op {
-			case sandboxtest.OpStat, sandboxtest.OpOpen, sandboxtest.OpRead:
-				_, err = s.read(t, "d/inside")
-			case sandboxtest.OpWrite:
-				err = s.write(t, "d/new", "x")
-			case sandboxtest.OpReaddir:
-				_, err = s.List(t.Context(), "d")
-			case sandboxtest.OpRemove:
-				err = s.Remove(t.Context(), "d/inside", false)
-			case sandboxtest.OpRunCode:
-				_, err = s.RunCode(t.Context(), sandbox.Program{})
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			for _, op := range []sandboxtest.Op{sandboxtest.OpStat, sandboxtest.OpOpen, sandboxtest.OpRead, sandboxtest.OpWrite, sandboxtest.OpReaddir, sandboxtest.OpRemove, sandboxtest.OpRunCode} {
+				s := attacked(t, options)
+				s.engine.FailNth(op, 1, errHostile)
+				var err error
+				switch op {
+				case sandboxtest.OpStat, sandboxtest.OpOpen, sandboxtest.OpRead:
+					_, err = s.read(t, "d/inside")
+				case sandboxtest.OpWrite:
+					err = s.write(t, "d/new", "x")
+				case sandboxtest.OpReaddir:
+					_, err = s.List(t.Context(), "d")
+				case sandboxtest.OpRemove:
+					err = s.Remove(t.Context(), "d/inside", false)
+				case sandboxtest.OpRunCode:
+					_, err = s.RunCode(t.Context(), sandbox.Program{})
+				}
+				wantCode(t, err, sandbox.CodeGuestFailed)
+				if !errors.Is(err, errHostile) {
+					t.Errorf("%s: the cause is lost: %v", op, err)
+				}
 			}
-			wantCode(t, err, sandbox.CodeGuestFailed)
-			if !errors.Is(err, errHostile) {
-				t.Errorf("%s: the cause is lost: %v", op, err)
-			}
-		}
-	})
+		})
+	}
 }

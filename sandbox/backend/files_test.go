@@ -19,21 +19,24 @@ import (
 
 func TestAReadOverItsCapIsRefusedBeforeTheFileIsOpened(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := newStage(t, options)
-		must(t, s.write(t, "five", "12345"))
-		if got, err := s.ReadFile(t.Context(), "five", 5); err != nil || string(got) != "12345" {
-			t.Fatalf("a file of exactly the cap: %q, %v", got, err)
-		}
-		before := opens(s.engine)
-		_, err := s.ReadFile(t.Context(), "five", 4)
-		wantCode(t, err, sandbox.CodeTransferCap)
-		if opens(s.engine) != before {
-			t.Error("the file was opened")
-		}
-		_, err = s.ReadFile(t.Context(), "five", -1)
-		wantCode(t, err, sandbox.CodeOutOfRange)
-	})
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, options)
+			must(t, s.write(t, "five", "12345"))
+			if got, err := s.ReadFile(t.Context(), "five", 5); err != nil || string(got) != "12345" {
+				t.Fatalf("a file of exactly the cap: %q, %v", got, err)
+			}
+			before := opens(s.engine)
+			_, err := s.ReadFile(t.Context(), "five", 4)
+			wantCode(t, err, sandbox.CodeTransferCap)
+			if opens(s.engine) != before {
+				t.Error("the file was opened")
+			}
+			_, err = s.ReadFile(t.Context(), "five", -1)
+			wantCode(t, err, sandbox.CodeOutOfRange)
+		})
+	}
 }
 
 func opens(e *sandboxtest.Engine) int {
@@ -73,23 +76,26 @@ func TestAFileThatChangesWhileItIsReadIsNotPassedOffAsWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-				s := newStage(t, options)
-				must(t, s.write(t, "f", "before"))
-				changed := false
-				s.engine.Intercept(func(r sandboxtest.Request) error {
-					if r.Op == sandboxtest.OpRead && !changed {
-						changed = true
-						return test.change(s.guest)
+			for access, options := range everyAccess() {
+				t.Run(access, func(t *testing.T) {
+					t.Parallel()
+					s := newStage(t, options)
+					must(t, s.write(t, "f", "before"))
+					changed := false
+					s.engine.Intercept(func(r sandboxtest.Request) error {
+						if r.Op == sandboxtest.OpRead && !changed {
+							changed = true
+							return test.change(s.guest)
+						}
+						return nil
+					})
+					data, err := s.ReadFile(t.Context(), "f", test.cap)
+					wantCode(t, err, test.code)
+					if int64(len(data)) > test.cap {
+						t.Errorf("%d bytes crossed a cap of %d", len(data), test.cap)
 					}
-					return nil
 				})
-				data, err := s.ReadFile(t.Context(), "f", test.cap)
-				wantCode(t, err, test.code)
-				if int64(len(data)) > test.cap {
-					t.Errorf("%d bytes crossed a cap of %d", len(data), test.cap)
-				}
-			})
+			}
 		})
 	}
 }
@@ -146,23 +152,26 @@ func TestAWriteIsExactOrReplacesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-				s := newStage(t, options)
-				must(t, s.write(t, "f", "before"))
-				err := s.WriteFile(t.Context(), "f", test.content(), test.size)
-				if test.err != nil {
-					if !errors.Is(err, test.err) {
-						t.Errorf("got %v, want the caller's own error", err)
+			for access, options := range everyAccess() {
+				t.Run(access, func(t *testing.T) {
+					t.Parallel()
+					s := newStage(t, options)
+					must(t, s.write(t, "f", "before"))
+					err := s.WriteFile(t.Context(), "f", test.content(), test.size)
+					if test.err != nil {
+						if !errors.Is(err, test.err) {
+							t.Errorf("got %v, want the caller's own error", err)
+						}
+					} else {
+						wantCode(t, err, test.code)
 					}
-				} else {
-					wantCode(t, err, test.code)
-				}
-				if got, err := s.read(t, "f"); err != nil || got != "before" {
-					t.Errorf("what stood there is now %q, %v", got, err)
-				}
-				must(t, s.WriteFile(t.Context(), "new", iotest.OneByteReader(strings.NewReader("abc")), 3))
-				must(t, s.WriteFile(t.Context(), "empty", nil, 0))
-			})
+					if got, err := s.read(t, "f"); err != nil || got != "before" {
+						t.Errorf("what stood there is now %q, %v", got, err)
+					}
+					must(t, s.WriteFile(t.Context(), "new", iotest.OneByteReader(strings.NewReader("abc")), 3))
+					must(t, s.WriteFile(t.Context(), "empty", nil, 0))
+				})
+			}
 		})
 	}
 }
@@ -276,72 +285,81 @@ func TestListingsAreSortedWholeAndBounded(t *testing.T) {
 
 func TestTheWorkDirectoryIsADot(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		s := newStage(t, options)
-		for _, path := range []string{"", ".", work, "a/.."} {
-			entry, err := s.Stat(t.Context(), path)
-			if err != nil || entry.Path != "." || entry.Kind != sandbox.EntryDirectory {
-				t.Errorf("%q: %+v, %v", path, entry, err)
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, options)
+			for _, path := range []string{"", ".", work, "a/.."} {
+				entry, err := s.Stat(t.Context(), path)
+				if err != nil || entry.Path != "." || entry.Kind != sandbox.EntryDirectory {
+					t.Errorf("%q: %+v, %v", path, entry, err)
+				}
+				_, err = s.read(t, path)
+				wantCode(t, err, sandbox.CodeFileNotRegular)
+				wantCode(t, s.write(t, path, "x"), sandbox.CodePathOutside)
+				wantCode(t, s.Remove(t.Context(), path, true), sandbox.CodePathOutside)
 			}
-			_, err = s.read(t, path)
-			wantCode(t, err, sandbox.CodeFileNotRegular)
-			wantCode(t, s.write(t, path, "x"), sandbox.CodePathOutside)
-			wantCode(t, s.Remove(t.Context(), path, true), sandbox.CodePathOutside)
-		}
-	})
+		})
+	}
 }
 
 func TestAWorkDirectoryAtTheRootWorks(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		e := sandboxtest.NewEngine(options)
-		s := &stage{engine: e, backend: sandboxtest.Backend(t, e), request: request(e)}
-		s.request.Spec.WorkDir = "/"
-		s.Session = s.acquire(t, s.request).Session
-		must(t, s.write(t, "a/b/c", "deep"), s.write(t, "top", "shallow"))
-		if got, err := s.read(t, "/a/b/c"); err != nil || got != "deep" {
-			t.Errorf("%q, %v", got, err)
-		}
-		entries, err := s.List(t.Context(), ".")
-		if err != nil || len(entries) != 2 || entries[1].Path != "top" {
-			t.Errorf("%+v, %v", entries, err)
-		}
-	})
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			e := sandboxtest.NewEngine(options)
+			s := &stage{engine: e, backend: sandboxtest.Backend(t, e), request: request(e)}
+			s.request.Spec.WorkDir = "/"
+			s.Session = s.acquire(t, s.request).Session
+			must(t, s.write(t, "a/b/c", "deep"), s.write(t, "top", "shallow"))
+			if got, err := s.read(t, "/a/b/c"); err != nil || got != "deep" {
+				t.Errorf("%q, %v", got, err)
+			}
+			entries, err := s.List(t.Context(), ".")
+			if err != nil || len(entries) != 2 || entries[1].Path != "top" {
+				t.Errorf("%+v, %v", entries, err)
+			}
+		})
+	}
 }
 
 func TestManySessionsWriteAtOnce(t *testing.T) {
 	t.Parallel()
-	everyAccess(t, func(t *testing.T, options sandboxtest.Options) {
-		options.Freeze = true
-		s := newStage(t, options)
-		var group sync.WaitGroup
-		for i := range 16 {
-			group.Go(func() {
-				session := s.Session
-				if i%2 == 0 {
-					session = s.acquire(t, s.request).Session
-				}
-				name, text := "d/"+strconv.Itoa(i), strings.Repeat(strconv.Itoa(i), 1000)
-				if err := session.WriteFile(t.Context(), name, strings.NewReader(text), int64(len(text))); err != nil {
-					t.Error(err)
-				}
-				if got, err := session.ReadFile(t.Context(), name, 1<<20); err != nil || string(got) != text {
-					t.Errorf("%d bytes, %v", len(got), err)
-				}
-			})
-		}
-		group.Wait()
-		frozen := 0
-		for _, r := range s.engine.Requests() {
-			switch r.Op {
-			case sandboxtest.OpFreeze:
-				frozen++
-			case sandboxtest.OpThaw:
-				frozen--
+	for access, options := range everyAccess() {
+		t.Run(access, func(t *testing.T) {
+			t.Parallel()
+			options.Freeze = true
+			s := newStage(t, options)
+			var group sync.WaitGroup
+			for i := range 16 {
+				group.Go(func() {
+					session := s.Session
+					if i%2 == 0 {
+						session = s.acquire(t, s.request).Session
+					}
+					name, text := "d/"+strconv.Itoa(i), strings.Repeat(strconv.Itoa(i), 1000)
+					if err := session.WriteFile(t.Context(), name, strings.NewReader(text), int64(len(text))); err != nil {
+						t.Error(err)
+					}
+					if got, err := session.ReadFile(t.Context(), name, 1<<20); err != nil || string(got) != text {
+						t.Errorf("%d bytes, %v", len(got), err)
+					}
+				})
 			}
-		}
-		if frozen != 0 {
-			t.Errorf("%d freezes without a thaw", frozen)
-		}
-	})
+			group.Wait()
+			frozen := 0
+			for _, r := range s.engine.Requests() {
+				switch r.Op {
+				case sandboxtest.OpFreeze:
+					frozen++
+				case sandboxtest.OpThaw:
+					frozen--
+				}
+			}
+			if frozen != 0 {
+				t.Errorf("%d freezes without a thaw", frozen)
+			}
+		})
+	}
 }

@@ -29,14 +29,11 @@ var (
 	rootFollows  = []engine.Access{{As: sandbox.PrincipalRoot, Links: engine.Follow}}
 )
 
-// everyAccess runs a test over both kinds of engine.
-func everyAccess(t *testing.T, test func(t *testing.T, options sandboxtest.Options)) {
-	t.Helper()
-	for name, access := range map[string][]engine.Access{"guest beneath": guestBeneath, "root follows": rootFollows} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, sandboxtest.Options{Access: access, RunCode: sandboxtest.Script})
-		})
+// everyAccess are the options of both kinds of engine.
+func everyAccess() map[string]sandboxtest.Options {
+	return map[string]sandboxtest.Options{
+		"guest beneath": {Access: guestBeneath, RunCode: sandboxtest.Script},
+		"root follows":  {Access: rootFollows, RunCode: sandboxtest.Script},
 	}
 }
 

@@ -21,81 +21,95 @@ func scriptedExec(ctx context.Context, fs *sandboxtest.View, req engine.ExecRequ
 	})
 }
 
-// everyWay runs a script by exec and by run_code.
-func everyWay(t *testing.T, settings []backend.Option, test func(t *testing.T, s *stage, run func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error))) {
-	t.Helper()
-	options := sandboxtest.Options{Exec: scriptedExec, RunCode: sandboxtest.Script}
-	t.Run("exec", func(t *testing.T) {
-		t.Parallel()
-		s := newStage(t, options, settings...)
-		test(t, s, func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error) {
-			return s.Exec(ctx, sandbox.Command{Args: []string{"script", script}, Timeout: timeout})
-		})
-	})
-	t.Run("run_code", func(t *testing.T) {
-		t.Parallel()
-		s := newStage(t, options, settings...)
-		test(t, s, func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error) {
-			return s.RunCode(ctx, sandbox.Program{Source: []byte(script), Timeout: timeout})
-		})
-	})
-}
+// runner runs a script for [sandboxtest.Script].
+type runner func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error)
 
-type runner = func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error)
+// everyWay starts a stage whose scripts run by exec or by run_code.
+func everyWay() map[string]func(*testing.T, ...backend.Option) (*stage, runner) {
+	options := sandboxtest.Options{Exec: scriptedExec, RunCode: sandboxtest.Script}
+	return map[string]func(*testing.T, ...backend.Option) (*stage, runner){
+		"exec": func(t *testing.T, settings ...backend.Option) (*stage, runner) {
+			t.Helper()
+			s := newStage(t, options, settings...)
+			return s, func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error) {
+				return s.Exec(ctx, sandbox.Command{Args: []string{"script", script}, Timeout: timeout})
+			}
+		},
+		"run_code": func(t *testing.T, settings ...backend.Option) (*stage, runner) {
+			t.Helper()
+			s := newStage(t, options, settings...)
+			return s, func(ctx context.Context, script string, timeout time.Duration) (sandbox.ExecResult, error) {
+				return s.RunCode(ctx, sandbox.Program{Source: []byte(script), Timeout: timeout})
+			}
+		},
+	}
+}
 
 func TestAResultIsByteExact(t *testing.T) {
 	t.Parallel()
-	everyWay(t, nil, func(t *testing.T, s *stage, run runner) {
-		got, err := run(t.Context(), "out \xff\x00one\nerr two\nexit 7", time.Minute)
-		if err != nil || string(got.Stdout) != "\xff\x00one" || string(got.Stderr) != "two" || got.ExitCode != 7 {
-			if !errors.Is(err, sandbox.CodeInvalidText) { // run_code takes UTF-8 only
-				t.Errorf("%+v, %v", got, err)
+	for way, start := range everyWay() {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			_, run := start(t)
+			got, err := run(t.Context(), "out \xff\x00one\nerr two\nexit 7", time.Minute)
+			if err != nil || string(got.Stdout) != "\xff\x00one" || string(got.Stderr) != "two" || got.ExitCode != 7 {
+				if !errors.Is(err, sandbox.CodeInvalidText) { // run_code takes UTF-8 only
+					t.Errorf("%+v, %v", got, err)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestOutputOverItsLimitStopsTheProgramAndKeepsItsBeginning(t *testing.T) {
 	t.Parallel()
-	everyWay(t, []backend.Option{backend.WithOutputLimit(8)}, func(t *testing.T, s *stage, run runner) {
-		got, err := run(t.Context(), "out 12345678", 0)
-		if err != nil || string(got.Stdout) != "12345678" {
-			t.Fatalf("output of exactly the limit: %+v, %v", got, err)
-		}
-		for _, script := range []string{"err kept\nout 123456789", "err kept\nflood", "out \nerr kept\nflood\nloop"} {
-			_, err = run(t.Context(), script, 0)
-			wantCode(t, err, sandbox.CodeGuestOutputLimit)
-			var stopped *sandbox.Stopped
-			if !errors.As(err, &stopped) || len(stopped.Result.Stdout) != 8 || string(stopped.Result.Stderr) != "kept" || stopped.Result.ExitCode != -1 {
-				t.Errorf("%q: kept %+v", script, stopped)
+	for way, start := range everyWay() {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			_, run := start(t, backend.WithOutputLimit(8))
+			got, err := run(t.Context(), "out 12345678", 0)
+			if err != nil || string(got.Stdout) != "12345678" {
+				t.Fatalf("output of exactly the limit: %+v, %v", got, err)
 			}
-		}
-	})
+			for _, script := range []string{"err kept\nout 123456789", "err kept\nflood", "out \nerr kept\nflood\nloop"} {
+				_, err = run(t.Context(), script, 0)
+				wantCode(t, err, sandbox.CodeGuestOutputLimit)
+				var stopped *sandbox.Stopped
+				if !errors.As(err, &stopped) || len(stopped.Result.Stdout) != 8 || string(stopped.Result.Stderr) != "kept" || stopped.Result.ExitCode != -1 {
+					t.Errorf("%q: kept %+v", script, stopped)
+				}
+			}
+		})
+	}
 }
 
 func TestTheCallsOwnBoundAndTheCallersCancellationAreToldApart(t *testing.T) {
 	t.Parallel()
-	everyWay(t, nil, func(t *testing.T, s *stage, run runner) {
-		_, err := run(t.Context(), "out begun\nloop", time.Millisecond)
-		wantCode(t, err, sandbox.CodeGuestTimeout)
-		var stopped *sandbox.Stopped
-		if !errors.As(err, &stopped) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("got %v", err)
-		}
+	for way, start := range everyWay() {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			_, run := start(t)
+			_, err := run(t.Context(), "out begun\nloop", time.Millisecond)
+			wantCode(t, err, sandbox.CodeGuestTimeout)
+			var stopped *sandbox.Stopped
+			if !errors.As(err, &stopped) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
 
-		late, cancel := context.WithDeadline(t.Context(), time.Now())
-		defer cancel()
-		_, err = run(late, "loop", 0)
-		wantCode(t, err, sandbox.CodeGuestTimeout)
+			late, cancel := context.WithDeadline(t.Context(), time.Now())
+			defer cancel()
+			_, err = run(late, "loop", 0)
+			wantCode(t, err, sandbox.CodeGuestTimeout)
 
-		why := errors.New("the user went away")
-		ctx, stop := context.WithCancelCause(t.Context())
-		stop(why)
-		_, err = run(ctx, "loop", time.Hour)
-		if !errors.Is(err, context.Canceled) || !errors.Is(err, why) || sandbox.RefusalOf(err) != nil {
-			t.Errorf("got %v, want the caller's own cancellation and no refusal", err)
-		}
-	})
+			why := errors.New("the user went away")
+			ctx, stop := context.WithCancelCause(t.Context())
+			stop(why)
+			_, err = run(ctx, "loop", time.Hour)
+			if !errors.Is(err, context.Canceled) || !errors.Is(err, why) || sandbox.RefusalOf(err) != nil {
+				t.Errorf("got %v, want the caller's own cancellation and no refusal", err)
+			}
+		})
+	}
 }
 
 func TestAnEnginesOwnEndsAreToldApart(t *testing.T) {
@@ -113,14 +127,18 @@ func TestAnEnginesOwnEndsAreToldApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			everyWay(t, nil, func(t *testing.T, s *stage, run runner) {
-				s.engine.FailNth(sandboxtest.OpExec, 1, test.err)
-				s.engine.FailNth(sandboxtest.OpRunCode, 1, test.err)
-				_, err := run(t.Context(), "out x", time.Minute)
-				wantCode(t, err, test.code)
-				_, err = run(t.Context(), "out x", time.Minute)
-				must(t, err)
-			})
+			for way, start := range everyWay() {
+				t.Run(way, func(t *testing.T) {
+					t.Parallel()
+					s, run := start(t)
+					s.engine.FailNth(sandboxtest.OpExec, 1, test.err)
+					s.engine.FailNth(sandboxtest.OpRunCode, 1, test.err)
+					_, err := run(t.Context(), "out x", time.Minute)
+					wantCode(t, err, test.code)
+					_, err = run(t.Context(), "out x", time.Minute)
+					must(t, err)
+				})
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	stdpath "path"
+	"slices"
 	"strconv"
 )
 
@@ -98,8 +99,8 @@ func (d *dirDelivery) makeParents(dir string) error {
 // rollBack takes back what was moved, last first.
 func (d *dirDelivery) rollBack() error {
 	var failed error
-	for i := len(d.undo) - 1; i >= 0; i-- {
-		if err := d.undo[i](); err != nil {
+	for _, undo := range slices.Backward(d.undo) {
+		if err := undo(); err != nil {
 			failed = errors.Join(failed, landingFailed("taking back what had landed", err))
 		}
 	}

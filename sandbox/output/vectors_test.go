@@ -185,7 +185,7 @@ func TestCollectionDoesWhatTheReferenceDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	t.Cleanup(func() { file.Close() })
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	ran, skipped := 0, 0
@@ -211,6 +211,7 @@ func TestCollectionDoesWhatTheReferenceDoes(t *testing.T) {
 }
 
 func (v vector) check(t *testing.T) {
+	t.Helper()
 	guest, sink := &scripted{files: v.In.Files}, &recorder{failAt: -1}
 	if v.In.SinkError != nil {
 		sink.failAt = v.In.SinkError.At

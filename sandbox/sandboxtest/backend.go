@@ -7,6 +7,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
 // Declarations are what a backend over the engine may say of itself: everything
@@ -36,19 +37,21 @@ func Declarations(e *Engine) sandbox.Declarations {
 // closeBound is how long a call may still be in flight when its test has ended.
 const closeBound = 10 * time.Second
 
+var _ router.Backend = (*backend.Backend)(nil)
+
 // Backend makes a backend over the engine with [Declarations], and closes it when
 // the test ends.
-func Backend(t testing.TB, e *Engine, options ...backend.Option) *backend.Backend {
-	t.Helper()
+func Backend(tb testing.TB, e *Engine, options ...backend.Option) *backend.Backend {
+	tb.Helper()
 	b, err := backend.New(e, Declarations(e), options...)
 	if err != nil {
-		t.Fatalf("making a backend in memory: %v", err)
+		tb.Fatalf("making a backend in memory: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeBound)
 		defer cancel()
 		if err := b.Close(ctx); err != nil {
-			t.Errorf("closing the backend in memory: %v", err)
+			tb.Errorf("closing the backend in memory: %v", err)
 		}
 	})
 	return b
