@@ -117,7 +117,9 @@ const (
 	CodeGuestQueuedTimeout Code = "guest.queued_timeout"
 	CodeGuestOutputLimit   Code = "guest.output_limit"
 	CodeGuestMemoryLimit   Code = "guest.memory_limit"
+	CodeGuestStackLimit    Code = "guest.stack_limit"
 	CodeGuestStorageLimit  Code = "guest.storage_limit"
+	CodeGuestCrashed       Code = "guest.crashed"
 	CodeGuestLost          Code = "guest.lost"
 	CodeGuestFailed        Code = "guest.failed"
 
@@ -229,7 +231,9 @@ var codeTable = [...]codeInfo{
 	{CodeGuestQueuedTimeout, ErrTimeout, "Deadline passed before the program started", "The bound ran out while the call waited its turn. Nothing ran."},
 	{CodeGuestOutputLimit, ErrLimit, "Program wrote more output than is kept", "The program was stopped; the beginning of its output is on the error."},
 	{CodeGuestMemoryLimit, ErrLimit, "Program ran out of its memory limit", "The program asked for more memory than the sandbox has."},
+	{CodeGuestStackLimit, ErrLimit, "Program nested its calls too deeply", "Calls inside the program were nested deeper than its stack. It was stopped."},
 	{CodeGuestStorageLimit, ErrLimit, "Work directory is full", "The program or a transfer wrote past the cap of the work directory."},
+	{CodeGuestCrashed, ErrOS, "Language runtime of the program crashed", "The interpreter ended by a fault instead of an exit, for example because the program nests too deeply for its parser. The sandbox and its files are unharmed."},
 	{CodeGuestLost, ErrUnavailable, "Sandbox is gone", "The sandbox ended underneath the call. It is not restarted; acquire again."},
 	{CodeGuestFailed, ErrUnavailable, "Sandbox could not do its part", "The engine failed underneath the call."},
 	{CodeOutputSinkRequired, ErrValue, "Outputs land but there is no sink", "A workload that lands outputs needs somewhere to put them before anything runs."},

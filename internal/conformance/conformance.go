@@ -25,7 +25,7 @@ type Subject struct {
 	Spec sandbox.Spec
 	// Behind opens a sandbox from behind the layer under test, to plant attacks and
 	// to see what became of them. Nil where there is no such way; the probes that
-	// need it are skipped.
+	// need links are then skipped.
 	Behind func(instanceID string) (Guest, error)
 	// Programs are sources in the backend's own language, for run_code.
 	Programs Programs
@@ -58,7 +58,8 @@ var ErrNoSuchThing = errors.New("this guest has no such thing")
 // probe.
 type Programs struct {
 	// Streams writes "to stdout" to standard output and "to stderr" to standard
-	// error, each without a newline, and exits with 7.
+	// error, and exits with 7. A newline at the end of output is not looked at,
+	// here and below.
 	Streams string
 	// Loop never ends by itself.
 	Loop string
@@ -104,10 +105,25 @@ type Probe struct {
 	Name string
 	// Needs are the capabilities beyond the gate.
 	Needs []sandbox.Capability
-	// Planted probes are given a guest with the attack layout in it.
-	Planted bool
-	Run     func(ctx context.Context, s *Scene) error
+	// Layout is what stands in the sandbox when the probe begins.
+	Layout Layout
+	Run    func(ctx context.Context, s *Scene) error
 }
+
+// Layout is what a probe finds in its sandbox.
+type Layout uint8
+
+// The layouts.
+const (
+	// Empty: nothing.
+	Empty Layout = iota
+	// Files: plain.txt and real/inside.txt. Without a way behind the layer they
+	// are written through it.
+	Files
+	// Links: those, a neighbour of the work directory with secrets in it, and
+	// links that lead there.
+	Links
+)
 
 // Suites lists all suites in the order they run.
 func Suites() []Suite {
@@ -153,10 +169,14 @@ func runProbe(ctx context.Context, subject Subject, suite Suite, probe Probe, n 
 			return Skip, "without " + need.String()
 		}
 	}
-	if probe.Planted && subject.Behind == nil {
-		return Skip, "no way to plant anything behind the layer"
+	switch {
+	case subject.Behind != nil || probe.Layout == Empty:
+	case probe.Layout == Links:
+		return Skip, "no way to plant links behind the layer"
+	case !subject.Spec.RequiredCapabilities().Has(sandbox.CapabilityFilesIn), !subject.Spec.RequiredCapabilities().Has(sandbox.CapabilityFilesOut):
+		return Skip, "no way to plant files and look at them, neither behind the layer nor through it"
 	}
-	scene, err := newScene(ctx, subject, fmt.Sprintf("%s-%d", suite.Name, n), probe.Planted)
+	scene, err := newScene(ctx, subject, fmt.Sprintf("%s-%d", suite.Name, n), probe.Layout)
 	if err == nil {
 		err = probe.Run(ctx, scene)
 	}

@@ -57,34 +57,34 @@ func filesIn() Suite {
 			}
 			return s.holds(ctx, "kept.txt", []byte("kept"))
 		}},
-		{Name: "a-path-outside-is-refused", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-path-outside-is-refused", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return errors.Join(
 				writeRefused(ctx, s, "../"+base(s.outside)+"/new.txt"), writeRefused(ctx, s, s.outside+"/new.txt"),
-				s.absent(s.outside+"/new.txt"))
+				s.absent(ctx, s.outside+"/new.txt"))
 		}},
-		{Name: "a-path-through-a-linked-parent-is-refused", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-path-through-a-linked-parent-is-refused", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return errors.Join(
 				writeRefused(ctx, s, "link-dir/new.txt"), writeRefused(ctx, s, "link-dir/new/deeper.txt"),
-				s.absent(s.outside+"/new.txt"), s.absent(s.outside+"/new"))
+				s.absent(ctx, s.outside+"/new.txt"), s.absent(ctx, s.outside+"/new"))
 		}},
-		{Name: "a-linked-destination-is-refused-not-followed", Planted: true, Run: func(ctx context.Context, s *Scene) error {
-			return errors.Join(writeRefused(ctx, s, "link-file"), s.survives(s.outside+"/secret.txt", secret))
+		{Name: "a-linked-destination-is-refused-not-followed", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
+			return errors.Join(writeRefused(ctx, s, "link-file"), s.survives(ctx, s.outside+"/secret.txt", secret))
 		}},
-		{Name: "the-work-directory-is-refused", Planted: true, Run: func(ctx context.Context, s *Scene) error {
-			return errors.Join(writeRefused(ctx, s, "."), writeRefused(ctx, s, ""), s.survives(s.work+"/plain.txt", plainText))
+		{Name: "the-work-directory-is-refused", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
+			return errors.Join(writeRefused(ctx, s, "."), writeRefused(ctx, s, ""), s.survives(ctx, s.work+"/plain.txt", plainText))
 		}},
-		{Name: "a-backslash-is-refused", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-backslash-is-refused", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			return errors.Join(writeRefused(ctx, s, `..\escape.txt`), writeRefused(ctx, s, `a\b`))
 		}},
-		{Name: "a-linked-work-directory", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-linked-work-directory", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			if err := linkWorkDir(s); err != nil {
 				return err
 			}
-			return errors.Join(writeRefused(ctx, s, "new.txt"), s.absent(s.outside+"/new.txt"))
+			return errors.Join(writeRefused(ctx, s, "new.txt"), s.absent(ctx, s.outside+"/new.txt"))
 		}},
-		{Name: "a-file-in-the-way-of-a-parent", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-file-in-the-way-of-a-parent", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			err := s.write(ctx, "plain.txt/below.txt", "x")
-			return errors.Join(refused("a write below a file", err, sandbox.ErrOS), s.survives(s.work+"/plain.txt", plainText))
+			return errors.Join(refused("a write below a file", err, sandbox.ErrOS), s.survives(ctx, s.work+"/plain.txt", plainText))
 		}},
 	}}
 }

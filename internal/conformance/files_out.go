@@ -10,7 +10,7 @@ import (
 
 func filesOut() Suite {
 	return Suite{Name: "FILES_OUT", Gate: sandbox.CapabilityFilesOut, Probes: []Probe{
-		{Name: "a-legitimate-read-still-works", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-legitimate-read-still-works", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			entry, err := s.Stat(ctx, "real/inside.txt")
 			if err != nil {
 				return err
@@ -20,7 +20,7 @@ func filesOut() Suite {
 			}
 			return s.holds(ctx, "real/inside.txt", []byte(insideText))
 		}},
-		{Name: "a-link-is-named-a-link", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-link-is-named-a-link", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			entry, err := s.Stat(ctx, "link-file")
 			if err != nil {
 				return err
@@ -30,33 +30,33 @@ func filesOut() Suite {
 			}
 			return nil
 		}},
-		{Name: "a-link-is-never-read", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-link-is-never-read", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return s.readRefused(ctx, "link-file", sandbox.ErrOS)
 		}},
-		{Name: "stat-through-a-linked-parent", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "stat-through-a-linked-parent", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			_, err := s.Stat(ctx, "link-dir/secret.txt")
 			return refused("stat through a link", err, sandbox.ErrValue)
 		}},
-		{Name: "read-through-a-linked-parent", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "read-through-a-linked-parent", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return s.readRefused(ctx, "link-dir/secret.txt", sandbox.ErrValue)
 		}},
-		{Name: "a-linked-work-directory", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-linked-work-directory", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			if err := linkWorkDir(s); err != nil {
 				return err
 			}
 			return errors.Join(s.readRefused(ctx, "secret.txt", sandbox.ErrValue), statRefused(ctx, s, "secret.txt"))
 		}},
-		{Name: "a-plain-parent-is-not-an-escape", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-plain-parent-is-not-an-escape", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			_, err := s.Stat(ctx, "plain.txt/deeper.txt")
 			return refused("stat below a file", err, sandbox.CodePathNotDirectory.Family())
 		}},
-		{Name: "a-pipe-is-refused-without-waiting", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-pipe-is-refused-without-waiting", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			if err := s.guest.Mkfifo(s.work + "/pipe"); err != nil {
 				return err
 			}
 			return s.readRefused(ctx, "pipe", sandbox.ErrOS)
 		}},
-		{Name: "a-path-outside-is-refused", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-path-outside-is-refused", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			for _, path := range []string{"../" + base(s.outside) + "/secret.txt", s.outside + "/secret.txt", "real/../../" + base(s.outside) + "/secret.txt"} {
 				if err := errors.Join(s.readRefused(ctx, path, sandbox.ErrValue), statRefused(ctx, s, path)); err != nil {
 					return err
@@ -64,7 +64,7 @@ func filesOut() Suite {
 			}
 			return nil
 		}},
-		{Name: "over-the-cap-is-refused-never-cut", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "over-the-cap-is-refused-never-cut", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			if _, err := s.ReadFile(ctx, "plain.txt", int64(len(plainText))); err != nil {
 				return fmt.Errorf("a file of exactly the cap: %w", err)
 			}
@@ -79,19 +79,19 @@ func filesOut() Suite {
 
 func filesList() Suite {
 	return Suite{Name: "FILES_LIST", Gate: sandbox.CapabilityFilesList, Probes: []Probe{
-		{Name: "listing-a-linked-directory", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "listing-a-linked-directory", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return listRefused(ctx, s, "link-dir")
 		}},
-		{Name: "listing-through-a-linked-parent", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "listing-through-a-linked-parent", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return listRefused(ctx, s, "link-dir/sub")
 		}},
-		{Name: "listing-under-a-linked-work-directory", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "listing-under-a-linked-work-directory", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			if err := linkWorkDir(s); err != nil {
 				return err
 			}
 			return listRefused(ctx, s, ".")
 		}},
-		{Name: "a-listing-names-its-links", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-listing-names-its-links", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			entries, err := s.List(ctx, ".")
 			if err != nil {
 				return err
@@ -103,7 +103,7 @@ func filesList() Suite {
 			}
 			return fmt.Errorf("no link among %d entries", len(entries))
 		}},
-		{Name: "a-listing-has-direct-children-only", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-listing-has-direct-children-only", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			entries, err := s.List(ctx, "real")
 			if err != nil {
 				return err

@@ -73,7 +73,7 @@ func reuse() Suite {
 			_, err = next.Session.Stat(ctx, "left.txt")
 			return refused("a file of the disposed sandbox", err, sandbox.CodeFileNotFound.Family())
 		}},
-		{Name: "a-linked-work-directory-fails-the-acquire", Planted: true, Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-linked-work-directory-fails-the-acquire", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			if err := linkWorkDir(s); err != nil {
 				return err
 			}

@@ -20,14 +20,14 @@ func runCode() Suite {
 			if err != nil {
 				return err
 			}
-			if string(result.Stdout) != "to stdout" || string(result.Stderr) != "to stderr" || result.ExitCode != 7 {
+			if text(result.Stdout) != "to stdout" || text(result.Stderr) != "to stderr" || result.ExitCode != 7 {
 				return fmt.Errorf("got %q, %q and exit code %d", result.Stdout, result.Stderr, result.ExitCode)
 			}
 			return nil
 		}},
 		{Name: "standard-input-arrives", Run: func(ctx context.Context, s *Scene) error {
 			result, err := s.program(ctx, s.subject.Programs.Echo, sandbox.Program{Stdin: strings.NewReader("in and out")})
-			if err == nil && string(result.Stdout) != "in and out" {
+			if err == nil && text(result.Stdout) != "in and out" {
 				err = fmt.Errorf("got %q", result.Stdout)
 			}
 			return err
@@ -67,7 +67,7 @@ func runCode() Suite {
 				return err
 			}
 			result, err := s.program(ctx, s.subject.Programs.GetGlobal, sandbox.Program{})
-			if err == nil && string(result.Stdout) != "fresh" {
+			if err == nil && text(result.Stdout) != "fresh" {
 				err = fmt.Errorf("got %q", result.Stdout)
 			}
 			return err
@@ -88,3 +88,6 @@ func (s *Scene) program(ctx context.Context, source string, p sandbox.Program) (
 	p.Source = []byte(source)
 	return s.RunCode(ctx, p)
 }
+
+// text is output without the newline that printing a line leaves.
+func text(output []byte) string { return strings.TrimSuffix(string(output), "\n") }

@@ -33,7 +33,7 @@ const (
 	otherDigest = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-func newScene(ctx context.Context, subject Subject, thread string, planted bool) (*Scene, error) {
+func newScene(ctx context.Context, subject Subject, thread string, layout Layout) (*Scene, error) {
 	s := &Scene{
 		subject: subject, work: subject.Spec.WorkDir,
 		// The neighbour shares the work directory's spelling as a prefix on purpose.
@@ -51,23 +51,31 @@ func newScene(ctx context.Context, subject Subject, thread string, planted bool)
 	if acquired.Origin != sandbox.OriginCreated {
 		return s, fmt.Errorf("a fresh key got a sandbox that was %s", acquired.Origin)
 	}
-	if !planted {
-		return s, nil
-	}
-	return s, s.plant()
+	return s, s.plant(ctx, layout)
 }
 
-// plant lays out the attack: links in the work directory that lead to its
-// neighbour, beside plain files that must stay usable.
-func (s *Scene) plant() (err error) {
+// plant lays out plain files that must stay usable and, where links are wanted,
+// the attack: links in the work directory that lead to its neighbour.
+func (s *Scene) plant(ctx context.Context, layout Layout) (err error) {
+	if layout == Empty {
+		return nil
+	}
+	if s.subject.Behind == nil {
+		return errors.Join(s.mustWrite(ctx, "real/inside.txt", insideText), s.mustWrite(ctx, "plain.txt", plainText))
+	}
 	if s.guest, err = s.subject.Behind(s.Info().InstanceID); err != nil {
 		return fmt.Errorf("behind the layer: %w", err)
+	}
+	err = errors.Join(
+		s.guest.WriteFile(s.work+"/real/inside.txt", []byte(insideText)),
+		s.guest.WriteFile(s.work+"/plain.txt", []byte(plainText)),
+	)
+	if err != nil || layout == Files {
+		return err
 	}
 	return errors.Join(
 		s.guest.WriteFile(s.outside+"/secret.txt", []byte(secret)),
 		s.guest.WriteFile(s.outside+"/sub/leaf.txt", []byte(secret)),
-		s.guest.WriteFile(s.work+"/real/inside.txt", []byte(insideText)),
-		s.guest.WriteFile(s.work+"/plain.txt", []byte(plainText)),
 		s.guest.Symlink(s.work+"/link-dir", s.outside),
 		s.guest.Symlink(s.work+"/link-file", s.outside+"/secret.txt"),
 	)
@@ -106,9 +114,18 @@ func (s *Scene) holds(ctx context.Context, path string, want []byte) error {
 	return nil
 }
 
-// survives checks from behind that a file still holds what it held.
-func (s *Scene) survives(path, want string) error {
-	got, err := s.guest.ReadFile(path)
+// survives checks that a file still holds what it held: from behind, or through
+// the layer where there is no behind.
+func (s *Scene) survives(ctx context.Context, path, want string) error {
+	var (
+		got []byte
+		err error
+	)
+	if s.guest != nil {
+		got, err = s.guest.ReadFile(path)
+	} else {
+		got, err = s.ReadFile(ctx, path, maxRead)
+	}
 	if err != nil {
 		return fmt.Errorf("%s is gone: %w", path, err)
 	}
@@ -118,10 +135,17 @@ func (s *Scene) survives(path, want string) error {
 	return nil
 }
 
-// absent checks from behind that nothing was made.
-func (s *Scene) absent(path string) error {
-	if s.guest.Exists(path) {
-		return fmt.Errorf("%s was made", path)
+// absent checks that nothing stands there, as [Scene.survives] looks.
+func (s *Scene) absent(ctx context.Context, path string) error {
+	exists := false
+	if s.guest != nil {
+		exists = s.guest.Exists(path)
+	} else {
+		_, err := s.Stat(ctx, path)
+		exists = !errors.Is(err, sandbox.CodeFileNotFound)
+	}
+	if exists {
+		return fmt.Errorf("%s is there", path)
 	}
 	return nil
 }

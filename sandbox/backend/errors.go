@@ -29,6 +29,8 @@ var engineErrors = [...]engineError{
 	{engine.ErrSize, sandbox.CodeFileSize, "content of another size", "the size that was said", "say the content's exact size"},
 	{engine.ErrPermission, sandbox.CodeFileRefused, "no permission in the guest", "a place that the sandbox's files may use", "use a path that the program's user can reach"},
 	{engine.ErrMemory, sandbox.CodeGuestMemoryLimit, "a program over its memory", "memory within the limit", "use less memory"},
+	{engine.ErrStack, sandbox.CodeGuestStackLimit, "calls nested too deeply", "calls within the stack", "nest less deeply"},
+	{engine.ErrCrashed, sandbox.CodeGuestCrashed, "a language runtime that crashed", "a program that the runtime can take", "simplify the program"},
 	{engine.ErrQueued, sandbox.CodeGuestQueuedTimeout, "a deadline that passed in the queue", "a turn before the deadline", "try again, unchanged"},
 	{engine.ErrUnreachable, sandbox.CodeGuestFailed, "an engine that could not be asked", "an engine that answers", "see the underlying error"},
 	{engine.ErrRefused, sandbox.CodeGuestFailed, "an engine that said no", "an engine that does its part", "see the underlying error"},

@@ -114,7 +114,7 @@ func (s *session) endedBadly(ctx, bounded context.Context, doing string, result 
 		}.Refusal(errors.Join(context.DeadlineExceeded, err)))
 	case ctx.Err() != nil:
 		return sandbox.ExecResult{}, ended(ctx, doing)
-	case errors.Is(err, engine.ErrMemory), errors.Is(err, engine.ErrNoSpace):
+	case errors.Is(err, engine.ErrMemory), errors.Is(err, engine.ErrStack), errors.Is(err, engine.ErrCrashed), errors.Is(err, engine.ErrNoSpace):
 		return stopped(result, refusalFor(doing, err))
 	}
 	return sandbox.ExecResult{}, refusalFor(doing, err)

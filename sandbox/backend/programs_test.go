@@ -120,6 +120,8 @@ func TestAnEnginesOwnEndsAreToldApart(t *testing.T) {
 	}{
 		"still queued":  {engine.ErrQueued, sandbox.CodeGuestQueuedTimeout},
 		"out of memory": {engine.ErrMemory, sandbox.CodeGuestMemoryLimit},
+		"out of stack":  {engine.ErrStack, sandbox.CodeGuestStackLimit},
+		"crashed":       {engine.ErrCrashed, sandbox.CodeGuestCrashed},
 		"disk full":     {engine.ErrNoSpace, sandbox.CodeGuestStorageLimit},
 		"gone":          {engine.ErrGone, sandbox.CodeGuestLost},
 		"no such dir":   {engine.ErrNotExist, sandbox.CodeFileNotFound},

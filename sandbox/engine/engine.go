@@ -198,6 +198,8 @@ var (
 	ErrSize         = errors.New("the content has another size than was said")
 	ErrQueued       = errors.New("the deadline passed before the program started")
 	ErrMemory       = errors.New("the program ran out of its memory limit")
+	ErrStack        = errors.New("the program ran out of its stack")
+	ErrCrashed      = errors.New("the language runtime ended by a fault")
 	ErrGone         = errors.New("the sandbox is gone")
 	ErrUnreachable  = errors.New("the engine could not be asked")
 	ErrRefused      = errors.New("the engine said no")
