@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"slices"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -21,17 +23,18 @@ type admission struct {
 // configuration imposes.
 func admit(in policyInput, imposed []policy.Layer, p phase) admission {
 	a := admission{settled: in.Known.Everything()}
-	layers := append([]policy.Layer{in.layer()}, imposed...)
 	for _, l := range imposed {
 		a.settled = a.settled && l.Known.Everything()
 	}
-	compiled, problems := policy.CompilePolicy(layers...)
+	given := in.layer()
+	// The imposed policy comes first, as it does in a host.
+	compiled, problems := policy.CompilePolicy(append(slices.Clip(imposed), given)...)
 	a.compiled = compiled
 	a.findings = append(a.findings, in.Findings...)
 	for _, f := range problems {
 		// An imposed policy was judged when it was read. The policy at hand needs
 		// no subject: it is the object that the finding is shown at.
-		if f.Subject == layers[0].Source {
+		if f.Subject == given.Source {
 			f.Subject = ""
 			a.findings = append(a.findings, f)
 		}

@@ -19,9 +19,6 @@ const (
 	envPolicyDigest = "SANDBOX_POLICY_DIGEST"
 )
 
-// imposedSource is what an imposed policy is called in messages.
-const imposedSource = "platform policy"
-
 // guardrail is what the provider's configuration imposes on every object. The
 // zero value imposes nothing.
 type guardrail struct {
@@ -43,11 +40,11 @@ func (g *guardrail) layers() []policy.Layer {
 	}
 	var layers []policy.Layer
 	if g.policy != nil {
-		layers = append(layers, policy.Layer{Source: imposedSource, Policy: *g.policy})
+		layers = append(layers, policy.Layer{Source: manifest.PlatformPolicy, Policy: *g.policy})
 	}
 	if g.open {
 		nothing := sandbox.Known{}.Unknown(sandbox.FieldPath{})
-		layers = append(layers, policy.Layer{Source: imposedSource, Known: nothing})
+		layers = append(layers, policy.Layer{Source: manifest.PlatformPolicy, Known: nothing})
 	}
 	return layers
 }
@@ -131,14 +128,14 @@ func (s policySource) read(readFile func(string) ([]byte, error)) (*sandbox.Poli
 	if err != nil {
 		return nil, s.inside(sandbox.FindingsAt(err, nil))
 	}
-	if _, problems := policy.CompilePolicy(policy.Layer{Source: imposedSource, Policy: imposed}); denied(problems) {
+	if _, problems := policy.CompilePolicy(policy.Layer{Source: manifest.PlatformPolicy, Policy: imposed}); denied(problems) {
 		return nil, s.inside(problems)
 	}
 	return &imposed, nil
 }
 
 func guardrailFinding(found, required, remedy string) sandbox.Finding {
-	return sandbox.Finding{Code: sandbox.CodeGuardrail, Subject: imposedSource, Found: found, Required: required, Remedy: remedy}
+	return sandbox.Finding{Code: sandbox.CodeGuardrail, Subject: manifest.PlatformPolicy, Found: found, Required: required, Remedy: remedy}
 }
 
 // inside reports what is wrong inside the file. The path lies in the file, not

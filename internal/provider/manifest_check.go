@@ -60,13 +60,14 @@ func (in manifestInput) judge(g *guardrail, p phase) (findings []sandbox.Finding
 }
 
 func (in manifestInput) generationFindings() []sandbox.Finding {
-	if in.Generation >= 0 && in.Generation <= sandbox.MaxDocumentInteger {
+	if !in.GenerationStated || !in.Known.Has(sandbox.Path("generation")) ||
+		(in.Generation >= 1 && in.Generation <= sandbox.MaxDocumentInteger) {
 		return nil
 	}
 	return []sandbox.Finding{{
 		Code: sandbox.CodeOutOfRange, Path: sandbox.Path("generation"),
 		Found:    strconv.FormatInt(in.Generation, 10),
-		Required: "a number from 0 to " + strconv.FormatInt(sandbox.MaxDocumentInteger, 10),
+		Required: "a number from 1 to " + strconv.FormatInt(sandbox.MaxDocumentInteger, 10),
 		Remedy:   "write a number that grows with each manifest, such as the run number of the pipeline",
 	}}
 }

@@ -12,7 +12,8 @@ type manifestInput struct {
 	// Workloads are by name. One that is null or not known yet is marked in Known.
 	Workloads map[string]workloadInput
 	// Generation is 0 when none is stated.
-	Generation int64
+	Generation       int64
+	GenerationStated bool
 	// Known and Findings are about the manifest's own attributes, not about what is
 	// inside a policy or a workload.
 	Known    sandbox.Known
@@ -27,7 +28,7 @@ func readManifest(v tftypes.Value, strict bool) manifestInput {
 	if o, ok := r.open(v, nil); ok {
 		o.ignore("policy", "document", "digest")
 		in.Policy = readPolicy(attribute(v, "policy"), strict)
-		in.Generation, _ = o.whole("generation")
+		in.Generation, in.GenerationStated = o.whole("generation")
 		o.each("workloads", func(key string, workload tftypes.Value, path sandbox.FieldPath) {
 			if workload.IsKnown() && workload.IsNull() {
 				r.null(path, "a workload")

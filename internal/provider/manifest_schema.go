@@ -22,7 +22,7 @@ func manifestSchema() schema.Schema {
 					"A policy that a workload carries is left out; only the one given here counts.",
 				NestedObject: schema.NestedAttributeObject{Attributes: workloadFragment()},
 			},
-			"generation": numberAttribute("A number that grows with each manifest, from 0 to 2^53-1. A running host refuses to go back to a lower one. 0 when unset."),
+			"generation": numberAttribute("A number that grows with each manifest, from 1 to 2^53-1, such as the run number of a pipeline. A running host refuses to go back to a lower one."),
 			"document": schema.StringAttribute{
 				Computed: true,
 				MarkdownDescription: "The manifest in its canonical form, JSON of version `sandbox/v1`, byte for byte what hosts open. " +

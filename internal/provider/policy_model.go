@@ -1,12 +1,11 @@
 package provider
 
 import (
-	"strconv"
-
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
 // policyInput is a policy as it was received from Terraform: a resource's own
@@ -69,9 +68,5 @@ func policyOf(o *object) sandbox.Policy {
 
 // layer is the policy as one that is in force, named as people know it.
 func (in policyInput) layer() policy.Layer {
-	source := "the policy"
-	if in.Policy.Name != "" {
-		source = "policy " + strconv.Quote(in.Policy.Name)
-	}
-	return policy.Layer{Source: source, Policy: in.Policy, Known: in.Known}
+	return policy.Layer{Source: manifest.PolicySource(in.Policy), Policy: in.Policy, Known: in.Known}
 }

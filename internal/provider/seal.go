@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"strings"
-
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -52,8 +50,8 @@ func (s seal) broken(noun string, encode func() ([]byte, error), p phase) []sand
 }
 
 func isDigest(text string) bool {
-	hex, ok := strings.CutPrefix(text, "sha256:")
-	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""
+	_, err := manifest.ParseDigest(text)
+	return err == nil
 }
 
 // abbreviate shortens a digest for a sentence; anything else is echoed.
