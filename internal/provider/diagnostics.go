@@ -33,7 +33,7 @@ func refusal(f sandbox.Finding) diag.Diagnostic {
 
 // warnings turns the findings that let through into warnings. Terraform folds
 // warnings of equal summary into one, so each summary ends with what the finding
-// is about.
+// is about: its own subject, or else the object's.
 func warnings(findings []sandbox.Finding, about string) diag.Diagnostics {
 	var diags diag.Diagnostics
 	for _, f := range findings {
@@ -41,6 +41,9 @@ func warnings(findings []sandbox.Finding, about string) diag.Diagnostics {
 			continue
 		}
 		suffix := " (" + about + ")"
+		if f.Subject != "" {
+			suffix = " (" + clip(f.Subject, maxSummary/2) + ")"
+		}
 		summary := clip(f.Code.Summary(), maxSummary-utf8.RuneCountInString(suffix)) + suffix
 		diags.Append(placed(f.Path, diag.NewWarningDiagnostic(summary, detail(f))))
 	}

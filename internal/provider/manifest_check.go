@@ -19,7 +19,7 @@ func newManifestResource() resource.Resource {
 // own policy and what is imposed, whatever the workload was judged under before.
 func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
 	in := readManifest(object, false)
-	out := outcome{computed: computed{"document": unknownText(), "digest": unknownText()}, about: "manifest"}
+	out := outcome{computed: computed{"document": unknownText(), "digest": unknownText()}}
 	findings, settled := in.judge(g, p)
 	out.findings = findings
 	if !settled || sandbox.Decide(findings).Verdict != sandbox.Allow {

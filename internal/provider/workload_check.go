@@ -36,7 +36,7 @@ func evaluateWorkload(object tftypes.Value, g *guardrail, p phase) outcome {
 		return out
 	}
 	digest := string(manifest.DigestOf(document))
-	out.about = "workload " + strings.TrimPrefix(digest, "sha256:")[:8]
+	out.about = strings.TrimPrefix(digest, "sha256:")[:8]
 	out.computed = computed{
 		"digest":   textValue(digest),
 		"verdict":  textValue(j.Verdict.String()),
