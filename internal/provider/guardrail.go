@@ -1,8 +1,9 @@
 package provider
 
 import (
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -128,9 +129,6 @@ func (s policySource) read(readFile func(string) ([]byte, error)) (*sandbox.Poli
 	if err != nil {
 		return nil, s.inside(sandbox.FindingsAt(err, nil))
 	}
-	if _, problems := policy.CompilePolicy(policy.Layer{Source: manifest.PlatformPolicy, Policy: imposed}); denied(problems) {
-		return nil, s.inside(problems)
-	}
 	return &imposed, nil
 }
 
@@ -154,11 +152,14 @@ func (s policySource) inside(problems []sandbox.Finding) []sandbox.Finding {
 
 // reason is an error of the file system without the path that is said already.
 func reason(err error) string {
+	var failed *fs.PathError
 	switch {
-	case os.IsNotExist(err):
+	case errors.Is(err, fs.ErrNotExist):
 		return "no such file"
-	case os.IsPermission(err):
+	case errors.Is(err, fs.ErrPermission):
 		return "permission denied"
+	case errors.As(err, &failed):
+		return failed.Err.Error()
 	default:
 		return err.Error()
 	}
