@@ -77,7 +77,7 @@ func readLimits(o *object, name string) *sandbox.TransferLimits {
 	} {
 		n, stated := limits.whole(part.name)
 		if !stated && limits.settled(part.name) {
-			o.reading.null(limits.path.Append(sandbox.Attr(part.name)), "a number: limits state all three of their parts")
+			o.reading.null(limits.path.Append(sandbox.Attr(part.name)), "a number; limits state max_bytes_per_file, max_total_bytes and max_files")
 		}
 		*part.to = n
 	}
