@@ -174,7 +174,7 @@ func (s *CompiledSpec) outputFindings() []sandbox.Finding {
 
 func outputFindings(o sandbox.Output, path sandbox.FieldPath) []sandbox.Finding {
 	var findings []sandbox.Finding
-	if _, err := guestpath.ResolveBelow("/", o.Path); err != nil || strings.HasPrefix(o.Path, "/") || o.Path == "" {
+	if _, err := guestpath.ResolveBelow(sandbox.DefaultWorkDir, o.Path); err != nil || strings.HasPrefix(o.Path, "/") || o.Path == "" {
 		findings = append(findings, sandbox.Finding{
 			Code: sandbox.CodeOutputInvalid, Path: path.Append(sandbox.Attr("path")), Found: sandbox.Echo(o.Path),
 			Required: "a literal path relative to the work directory",

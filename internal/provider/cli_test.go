@@ -47,15 +47,20 @@ func newCLI(t *testing.T, p *sandboxProvider, files map[string]string) *cli {
 	if binary == "" {
 		binary = "terraform"
 	}
-	c := &cli{binary: binary, dir: t.TempDir(), env: []string{
-		"TF_REATTACH_PROVIDERS=" + reattach(t, p), "CHECKPOINT_DISABLE=1", "TF_CLI_CONFIG_FILE=/dev/null", "TF_IN_AUTOMATION=1",
-	}}
+	c := &cli{binary: binary, dir: t.TempDir()}
+	c.serve(t, p)
 	c.write(t, map[string]string{"requirements.tf": requirements})
 	c.write(t, files)
 	if out, code := c.run(t, "init", "-input=false"); code != 0 {
 		t.Fatalf("init: %s", out)
 	}
 	return c
+}
+
+// serve puts a provider that was never configured behind the commands to come.
+func (c *cli) serve(t *testing.T, p *sandboxProvider) {
+	t.Helper()
+	c.env = []string{"TF_REATTACH_PROVIDERS=" + reattach(t, p), "TF_IN_AUTOMATION=1"}
 }
 
 func (c *cli) write(t *testing.T, files map[string]string) {
