@@ -183,7 +183,7 @@ resource "sandbox_manifest" "x" {
 }
 
 func markedLine(config string) string {
-	for _, line := range strings.Split(config, "\n") {
+	for _, line := range strings.SplitSeq(config, "\n") {
 		if strings.HasSuffix(line, mark) {
 			return line
 		}
@@ -212,12 +212,7 @@ func TestAccRootTypoIsTerraformsOwnError(t *testing.T) {
 
 // typed is a module whose variable types name only some attributes, so that
 // Terraform drops the others without a word.
-const typed = `
-terraform {
-  required_providers {
-    sandbox = { source = "sandbox-iac/sandbox" }
-  }
-}
+const typed = requirements + `
 variable "policy" { type = TYPE }
 resource "sandbox_workload" "report" {
   policy   = var.policy

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
 )
 
 // cliDeadline bounds one command of the command line.
@@ -29,10 +30,14 @@ type cli struct {
 	env    []string
 }
 
-// requirements is what a configuration that is run without init needs.
+// address is the provider's whole address, so that terraform and tofu, which
+// expand a short one differently, mean the same.
+const address = string(tfaddr.DefaultProviderRegistryHost) + "/sandbox-iac/" + TypeName
+
+// requirements says where the provider comes from.
 const requirements = `terraform {
   required_providers {
-    sandbox = { source = "sandbox-iac/sandbox" }
+    sandbox = { source = "` + address + `" }
   }
 }
 `
@@ -106,7 +111,7 @@ func reattach(t *testing.T, p *sandboxProvider) string {
 	configs, closed := make(chan *plugin.ReattachConfig), make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- tf6server.Serve("registry.example.test/sandbox-iac/sandbox",
+		failed <- tf6server.Serve(address,
 			func() tfprotov6.ProviderServer { return providerserver.NewProtocol6(p)() },
 			tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()),
 			tf6server.WithLoggingSink(t), tf6server.WithoutLogStderrOverride())
@@ -121,7 +126,7 @@ func reattach(t *testing.T, p *sandboxProvider) string {
 	case err := <-failed:
 		t.Fatalf("serve the provider: %v", err)
 	}
-	text, err := json.Marshal(map[string]any{"registry.example.test/sandbox-iac/sandbox": map[string]any{
+	text, err := json.Marshal(map[string]any{address: map[string]any{
 		"Protocol": string(config.Protocol), "ProtocolVersion": config.ProtocolVersion, "Pid": config.Pid, "Test": config.Test,
 		"Addr": map[string]string{"Network": config.Addr.Network(), "String": config.Addr.String()},
 	}})

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -274,14 +275,9 @@ func locators(diags []*tfprotov6.Diagnostic) []string {
 }
 
 // with returns a copy of attributes with some of them replaced.
-func with(attrs map[string]any, changes map[string]any) map[string]any {
-	out := map[string]any{}
-	for name, v := range attrs {
-		out[name] = v
-	}
-	for name, v := range changes {
-		out[name] = v
-	}
+func with(attrs, changes map[string]any) map[string]any {
+	out := maps.Clone(attrs)
+	maps.Copy(out, changes)
 	return out
 }
 

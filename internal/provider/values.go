@@ -2,6 +2,7 @@ package provider
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -33,9 +34,7 @@ func (c computed) fill(object tftypes.Value) (tftypes.Value, error) {
 	if err := object.As(&attrs); err != nil {
 		return object, fmt.Errorf("read the planned object: %w", err)
 	}
-	for name, value := range c {
-		attrs[name] = value
-	}
+	maps.Copy(attrs, c)
 	if err := tftypes.ValidateValue(object.Type(), attrs); err != nil {
 		return object, fmt.Errorf("fill in the computed attributes: %w", err)
 	}
