@@ -54,7 +54,10 @@ func CompileSpec(spec sandbox.Spec, known sandbox.Known) (*CompiledSpec, []sandb
 	}
 	s.egress = eg
 
-	s.requires = spec.RequiredCapabilities().Union(eg.derived)
+	s.requires = eg.derived
+	if known.Has(at("requires")) {
+		s.requires = s.requires.Union(spec.RequiredCapabilities())
+	}
 	s.requiresOpen = !known.Whole(at("requires"))
 	s.baseline = baselineGuarantees(eg)
 	s.filesIn = spec.FilesIn.Or(sandbox.DefaultTransferLimits())

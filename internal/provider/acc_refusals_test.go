@@ -183,7 +183,7 @@ resource "sandbox_manifest" "x" {
 }
 
 func markedLine(config string) string {
-	for _, line := range strings.SplitSeq(config, "\n") {
+	for line := range strings.SplitSeq(config, "\n") {
 		if strings.HasSuffix(line, mark) {
 			return line
 		}

@@ -25,3 +25,17 @@ func TestOutputPathStaysBelowTheWorkDirectoryWhateverItsName(t *testing.T) {
 		}
 	}
 }
+
+// What is not known yet is not the default: the default may be what a backend
+// lacks.
+func TestRequirementsThatAreNotKnownAreNotTheDefault(t *testing.T) {
+	t.Parallel()
+	spec := sandbox.Spec{Kind: "codeact"}
+	if s, _ := policy.CompileSpec(spec, sandbox.Known{}); s.Required() != sandbox.DefaultCapabilities() {
+		t.Errorf("unstated requirements are %s", s.Required())
+	}
+	s, _ := policy.CompileSpec(spec, sandbox.Known{}.Unknown(sandbox.Path("requires")))
+	if !s.Required().Empty() {
+		t.Errorf("unknown requirements are %s", s.Required())
+	}
+}
