@@ -223,5 +223,34 @@ resource "sandbox_workload" "report" {
 	}
 }
 
+// Hosts are not secrets, and the docs say so: a sensitive one is hidden where it
+// is an attribute and stands in the document, which hosts must be able to read.
+func TestAccSensitiveHostStandsInTheDocument(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, offline(), map[string]string{"main.tf": `
+variable "host" {
+  type      = string
+  default   = "packages.example.org"
+  sensitive = true
+}
+resource "sandbox_policy" "agents" {
+  minimum_isolation = "runtime"
+  egress_mode       = "allowlist"
+  egress_hosts      = [var.host]
+}
+resource "sandbox_manifest" "hosts" {
+  policy    = sandbox_policy.agents
+  workloads = { report = { backend = "wasm", kind = "codeact", requires = ["run_code"] } }
+}
+`})
+	out, code := c.plan(t)
+	if code != 2 || !strings.Contains(out, "(sensitive value)") || strings.Count(out, "packages.example.org") != 1 {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	if !strings.Contains(policySchema().MarkdownDescription, "appear in the manifest's document") {
+		t.Error("the docs do not say so")
+	}
+}
+
 // squeeze makes text comparable whatever Terraform aligned it to.
 func squeeze(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -72,7 +72,9 @@ func (a admission) judge(in workloadInput, p phase) judgement {
 		findings = append(findings, in.seal.broken("workload", in.encode, p)...)
 	}
 	if denied(a.findings) || denied(findings) {
-		return judgement{Decision: sandbox.Decide(findings), settled: settled}
+		// Nothing is decided under a policy that is none, or about a workload that is
+		// none; neither is admitted.
+		return judgement{Decision: sandbox.Decision{Verdict: sandbox.Deny, Findings: findings}, settled: settled}
 	}
 	decision := policy.Decide(a.compiled, backend, spec)
 	for _, f := range decision.Findings {

@@ -52,7 +52,7 @@ func (in manifestInput) judge(g *guardrail, p phase) (findings []sandbox.Finding
 			if f.Verdict == sandbox.Allow && workload.seal != "" {
 				continue
 			}
-			f.Subject = "workload " + strconv.Quote(name)
+			f.Subject = "workload " + sandbox.Echo(name)
 			findings = append(findings, f)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
@@ -127,5 +128,16 @@ func TestManifestWarnsOnlyWhereNoWorkloadResourceDid(t *testing.T) {
 	}})
 	if got, want := locators(diags), []string{`egress.guarantee_missing at workloads["plain"].egress_mode`}; !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+func TestNothingIsAdmittedUnderAPolicyThatIsNone(t *testing.T) {
+	t.Parallel()
+	typ := newServer(t, offline()).types["sandbox_workload"]
+	policy := with(agents(), map[string]any{"never_reaches": []string{"bad..host"}})
+	object := value(t, typ, report(policy))
+	a := admit(readPolicy(attribute(object, "policy"), false), nil, planning)
+	if j := a.judge(readWorkload(object, false), planning); j.Verdict != sandbox.Deny {
+		t.Errorf("a workload under a malformed policy is judged %s", j.Verdict)
 	}
 }
