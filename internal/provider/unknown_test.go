@@ -24,7 +24,7 @@ func rich() map[string]any {
 		"backend": "acas", "kind": "codeact", "requires": []any{"exec", "files_in", "files_out"},
 		"image":             map[string]any{"prebuilt": "python-3.13", "user": "root", "platform": "linux/amd64"},
 		"minimum_isolation": "microvm", "isolation_scope": "conversation", "minimum_cleanup": "dispose", "os_family": "posix",
-		"work_dir": "/work", "labels": map[string]any{"team": "a"},
+		"work_dir": "/srv/task", "labels": map[string]any{"team": "a"},
 		"egress_mode": "allowlist", "egress_hosts": []any{"packages.example.org"}, "egress_rules": map[string]any{"api": rule},
 		"egress_guarantees": []any{"method_confined"}, "files_in_limits": limits, "files_out_limits": limits,
 		"outputs":                    map[string]any{"chart": map[string]any{"path": "chart.png", "name": "c.png", "media_type": "image/png", "required": true, "disposition": "land"}},
