@@ -21,6 +21,7 @@ const (
 	CodeUnknownName   Code = "value.unknown_name"
 	CodeContradiction Code = "value.contradiction"
 	CodeInvalidText   Code = "value.invalid_text"
+	CodeWrongType     Code = "value.wrong_type"
 
 	// Egress: grammar.
 
@@ -156,6 +157,7 @@ var codeTable = [...]codeInfo{
 	{CodeUnknownName, ErrValue, "Name is not part of this object", "The object has an attribute that does not exist. A misspelt restriction must not be dropped in silence."},
 	{CodeContradiction, ErrValue, "Two settings contradict each other", "Both settings cannot hold at once. Remove one of them."},
 	{CodeInvalidText, ErrValue, "Text has a form that is not accepted", "The text is empty, too long, not UTF-8, or has characters that are not accepted here."},
+	{CodeWrongType, ErrValue, "Value is of another type", "The attribute takes a value of another type. Objects that arrive through a function or a variable of type any are read as they are."},
 	{CodeEgressHostInvalid, ErrValue, "Egress host is not a host", "A host is a DNS name, *.suffix, an IP address or a CIDR range, and nothing else: no scheme, no port, no path, no user, one host an entry."},
 	{CodeEgressAddressInvalid, ErrValue, "Egress address is not an address", "An address is written in its one usual form: four decimal numbers, or IPv6 without a zone. Other spellings of the same address are refused, since readers and systems disagree about them."},
 	{CodeEgressPortInvalid, ErrValue, "Egress port is not a port", "A port is a number from 1 to 65535, or * for any."},

@@ -124,7 +124,11 @@ func Arrows() []Arrow {
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/facts",
 			}),
 			Libraries:     join(terraformSDK, terraformSource, azure, images, waiting),
-			TestLibraries: []string{"github.com/hashicorp/terraform-plugin-testing"},
+			TestLibraries: []string{
+				"github.com/hashicorp/terraform-plugin-testing",
+				// What serving a provider to a command line in the test's own process takes.
+				"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog",
+			},
 		},
 
 		// Programs that readers copy. They see what a host sees.

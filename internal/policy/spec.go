@@ -54,7 +54,10 @@ func CompileSpec(spec sandbox.Spec, known sandbox.Known) (*CompiledSpec, []sandb
 	}
 	s.egress = eg
 
-	s.requires = spec.RequiredCapabilities().Union(eg.derived)
+	s.requires = eg.derived
+	if known.Has(at("requires")) {
+		s.requires = s.requires.Union(spec.RequiredCapabilities())
+	}
 	s.requiresOpen = !known.Whole(at("requires"))
 	s.baseline = baselineGuarantees(eg)
 	s.filesIn = spec.FilesIn.Or(sandbox.DefaultTransferLimits())
@@ -174,7 +177,7 @@ func (s *CompiledSpec) outputFindings() []sandbox.Finding {
 
 func outputFindings(o sandbox.Output, path sandbox.FieldPath) []sandbox.Finding {
 	var findings []sandbox.Finding
-	if _, err := guestpath.ResolveBelow("/", o.Path); err != nil || strings.HasPrefix(o.Path, "/") || o.Path == "" {
+	if _, err := guestpath.ResolveBelow(sandbox.DefaultWorkDir, o.Path); err != nil || strings.HasPrefix(o.Path, "/") || o.Path == "" {
 		findings = append(findings, sandbox.Finding{
 			Code: sandbox.CodeOutputInvalid, Path: path.Append(sandbox.Attr("path")), Found: sandbox.Echo(o.Path),
 			Required: "a literal path relative to the work directory",

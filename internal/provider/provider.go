@@ -1,28 +1,59 @@
-// Package provider is everything Terraform, and nothing else: schemas, the
-// mapping between Terraform values and domain values, and the diagnostics that
-// show a refusal. It decides nothing itself; internal/policy does.
 package provider
 
 import (
 	"context"
+	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// TypeName is the provider's local name and the prefix of all its types.
+// TypeName is the provider's name, with which the names of all its types begin.
 const TypeName = "sandbox"
 
-type sandboxProvider struct {
-	version string
+// New returns a factory of providers of the given version, as servers want it.
+func New(version string) func() provider.Provider {
+	return func() provider.Provider {
+		return &sandboxProvider{version: version, getenv: os.Getenv, readFile: os.ReadFile}
+	}
 }
 
-// New returns the constructor that the plugin server calls once per process.
-// version is shown by Terraform's logs and carried in the user agent.
-func New(version string) func() provider.Provider {
-	return func() provider.Provider { return &sandboxProvider{version: version} }
+var (
+	_ provider.Provider                   = (*sandboxProvider)(nil)
+	_ provider.ProviderWithValidateConfig = (*sandboxProvider)(nil)
+)
+
+// sandboxProvider does nothing until it is configured, and then reads at most
+// the imposed policy files.
+type sandboxProvider struct {
+	version  string
+	getenv   func(string) string
+	readFile func(string) ([]byte, error)
+}
+
+// providerModel is the provider block.
+type providerModel struct {
+	PolicyFile   types.String `tfsdk:"policy_file"`
+	PolicyDigest types.String `tfsdk:"policy_digest"`
+	Embedded     types.Object `tfsdk:"embedded"`
+	ACAS         types.Object `tfsdk:"acas"`
+}
+
+// findings refuse two homes for the same objects.
+func (m providerModel) findings() []sandbox.Finding {
+	if m.Embedded.IsNull() || m.ACAS.IsNull() {
+		return nil
+	}
+	return []sandbox.Finding{{
+		Code: sandbox.CodeContradiction, Path: sandbox.Path("embedded"), Found: "embedded and acas",
+		Required: "at most one of the two, since objects live in one place",
+		Remedy:   "remove one of the two blocks; a second provider block with an alias can hold it",
+	}}
 }
 
 func (p *sandboxProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {
@@ -32,13 +63,82 @@ func (p *sandboxProvider) Metadata(_ context.Context, _ provider.MetadataRequest
 
 func (p *sandboxProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Declares sandboxes for code written by agents, and the one policy that is decided at plan and enforced at run.",
+		MarkdownDescription: "Decides at plan what sandboxes for agents may do, and hands hosts a document that they enforce at run time. " +
+			"Policies, workloads and manifests are pure: they need no provider block, no cloud and no credentials.",
+		Attributes: map[string]schema.Attribute{
+			"policy_file": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "Path of a policy document that bounds every workload, besides the policy that each is given; it counts from the directory that Terraform runs in. " +
+					"The environment variable `" + envPolicyFile + "` names another one, and both hold: the strictest of each rule. " +
+					"Manifests carry it as the host's policy. Plan and apply must see the same file, otherwise Terraform stops with nothing applied.",
+			},
+			"policy_digest": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "SHA-256 that the file must have, `sha256:` and 64 hex digits. " +
+					"The environment variable `" + envPolicyDigest + "` is the same for `" + envPolicyFile + "`.",
+			},
+		},
+		Blocks: map[string]schema.Block{
+			"embedded": schema.SingleNestedBlock{
+				MarkdownDescription: "Reserved for objects that live in a local file instead of a cloud. It is accepted and has no effect on policies, workloads and manifests.",
+			},
+			"acas": schema.SingleNestedBlock{
+				MarkdownDescription: "Reserved for objects that live in Azure Container Apps Sandboxes. It is accepted and has no effect on policies, workloads and manifests.",
+			},
+		},
 	}
 }
 
-func (p *sandboxProvider) Configure(context.Context, provider.ConfigureRequest, *provider.ConfigureResponse) {
+// ValidateConfig refuses two homes for remote objects.
+func (p *sandboxProvider) ValidateConfig(ctx context.Context, req provider.ValidateConfigRequest, resp *provider.ValidateConfigResponse) {
+	var block providerModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &block)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	resp.Diagnostics.Append(refusals(block.findings())...)
 }
 
-func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource { return nil }
+// Configure reads what is imposed on every object. It is the one place where the
+// provider reads a file, and it never fails: what is wrong is kept and shown at
+// each object's plan, where Terraform says which object it is.
+func (p *sandboxProvider) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
+	var block providerModel
+	resp.Diagnostics.Append(req.Config.Get(ctx, &block)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	guard := p.guardrail(block)
+	resp.ResourceData = guard
+	resp.DataSourceData = guard
+}
 
-func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource { return nil }
+func (p *sandboxProvider) guardrail(block providerModel) *guardrail {
+	sources := []policySource{
+		{
+			file: p.getenv(envPolicyFile), digest: p.getenv(envPolicyDigest),
+			fileName: envPolicyFile, digestName: envPolicyDigest,
+		},
+		{
+			file: block.PolicyFile.ValueString(), digest: block.PolicyDigest.ValueString(),
+			fileName: "policy_file", digestName: "policy_digest",
+		},
+	}
+	open := block.PolicyFile.IsUnknown() || block.PolicyDigest.IsUnknown()
+	if open {
+		sources = sources[:1]
+	}
+	guard := readGuardrail(sources, p.readFile)
+	guard.open = open
+	return guard
+}
+
+// Resources lists the resources.
+func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource {
+	return []func() resource.Resource{newPolicyResource, newWorkloadResource, newManifestResource}
+}
+
+// DataSources lists the data sources.
+func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{}
+}

@@ -1,0 +1,41 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// The landing name is judged on its own, so that a good one must not let a bad
+// path pass.
+func TestOutputPathStaysBelowTheWorkDirectoryWhateverItsName(t *testing.T) {
+	t.Parallel()
+	requires := sandbox.SetOf(sandbox.CapabilityFilesOut)
+	for path, accepted := range map[string]bool{
+		"b.csv": true, "out/b.csv": true, "out/../b.csv": true,
+		"../b.csv": false, "out/../../b.csv": false, "/b.csv": false, ".": false, "": false,
+	} {
+		_, findings := policy.CompileSpec(sandbox.Spec{
+			Kind: "codeact", Requires: &requires,
+			Outputs: map[string]sandbox.Output{"b": {Path: path, Name: "b.csv"}},
+		}, sandbox.Known{})
+		if refused := len(findings) > 0; refused == accepted {
+			t.Errorf("path %q: %+v", path, findings)
+		}
+	}
+}
+
+// What is not known yet is not the default: the default may be what a backend
+// lacks.
+func TestRequirementsThatAreNotKnownAreNotTheDefault(t *testing.T) {
+	t.Parallel()
+	spec := sandbox.Spec{Kind: "codeact"}
+	if s, _ := policy.CompileSpec(spec, sandbox.Known{}); s.Required() != sandbox.DefaultCapabilities() {
+		t.Errorf("unstated requirements are %s", s.Required())
+	}
+	s, _ := policy.CompileSpec(spec, sandbox.Known{}.Unknown(sandbox.Path("requires")))
+	if !s.Required().Empty() {
+		t.Errorf("unknown requirements are %s", s.Required())
+	}
+}

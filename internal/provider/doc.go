@@ -1,0 +1,22 @@
+// Package provider is everything Terraform, and nothing else: schemas, the
+// mapping between Terraform's values and the vocabulary of package sandbox, and
+// the walk from a plan to the decision and back to diagnostics. It decides
+// nothing itself; internal/policy does, and the router asks the same package.
+//
+// Read first: input.go, which reads any Terraform value into the vocabulary with
+// what is unknown marked beside it; admission.go, which asks for decisions;
+// diagnostics.go, the one adapter from findings to what people see.
+//
+// How to add an attribute to a policy or a workload:
+//
+//  1. the field in package sandbox, its check in internal/policy, its key in the
+//     documents;
+//  2. one line in policy_schema.go or workload_schema.go, always Optional, never
+//     a Set and never with a Default: the same attributes are also read from
+//     plain objects, and "required" is a finding;
+//  3. one line in policy_model.go or workload_model.go;
+//  4. regenerate testdata/schema.golden.json with -update and read the diff.
+//
+// Whatever restricts stands at the root of its object, where Terraform refuses a
+// misspelt name. Inside nested objects Terraform drops it without a word.
+package provider

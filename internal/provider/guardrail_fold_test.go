@@ -1,0 +1,185 @@
+package provider
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// The fold stands in for two policies in force at once, so it admits nothing
+// that the two refuse together.
+func TestFoldAdmitsNothingThatTheTwoRefuse(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawPolicy(t, "a"), drawPolicy(t, "b")
+		spec, declared := drawSpec(t), drawBackend(t)
+		folded, conflicts := strictest(a, b)
+		if len(conflicts) > 0 {
+			return
+		}
+		if both := verdict(t, declared, spec, a, b); both != sandbox.Allow && verdict(t, declared, spec, folded) == sandbox.Allow {
+			t.Fatalf("the fold allows what the two decide as %s\nfold %+v", both, folded)
+		}
+	})
+}
+
+func TestFoldOfAPolicyWithItselfDecidesTheSame(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, spec, declared := drawPolicy(t, "a"), drawSpec(t), drawBackend(t)
+		folded, conflicts := strictest(a, a)
+		if len(conflicts) > 0 {
+			t.Fatalf("a policy conflicts with itself: %v", conflicts)
+		}
+		if before, after := verdict(t, declared, spec, a), verdict(t, declared, spec, folded); before != after {
+			t.Fatalf("%s became %s\npolicy %+v\nfold %+v", before, after, a, folded)
+		}
+	})
+}
+
+func TestFoldKeepsTheStricterOfEachRule(t *testing.T) {
+	t.Parallel()
+	a := sandbox.Policy{
+		Name: "a", MinimumIsolation: sandbox.IsolationContainer, MissingGuarantees: sandbox.MissingGuaranteesWarn,
+		EgressMatch: sandbox.EgressMatchAtLeast, NeverReaches: []string{"x.example.com"},
+		FilesIn: &sandbox.TransferLimits{MaxBytesPerFile: 5, MaxTotalBytes: 50, MaxFiles: 1},
+		Egress:  sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"*.example.com", "only-a.example.org"}},
+		Images:  sandbox.ImagePolicy{Registries: []string{"one.example.com", "two.example.com"}, Prebuilt: sandbox.PrebuiltAllow},
+	}
+	b := sandbox.Policy{
+		MinimumIsolation: sandbox.IsolationMicroVM, MissingGuarantees: sandbox.MissingGuaranteesRefuse,
+		EgressMatch: sandbox.EgressMatchExact, NeverReaches: []string{"y.example.com", "x.example.com"},
+		FilesIn: &sandbox.TransferLimits{MaxBytesPerFile: 4, MaxTotalBytes: 60, MaxFiles: 2},
+		Egress:  sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"api.example.com", "only-b.example.org"}},
+		Images:  sandbox.ImagePolicy{Registries: []string{"two.example.com"}, Prebuilt: sandbox.PrebuiltDeny, RequireDigest: true},
+	}
+	got, conflicts := strictest(a, b)
+	api := sandbox.EgressRule{Host: "api.example.com", Ports: []string{"443"}, Methods: []string{"*"}, Paths: []string{"*"}}
+	want := sandbox.Policy{
+		Name: "a", MinimumIsolation: sandbox.IsolationMicroVM, MissingGuarantees: sandbox.MissingGuaranteesRefuse,
+		EgressMatch: sandbox.EgressMatchExact, NeverReaches: []string{"x.example.com", "y.example.com"},
+		FilesIn: &sandbox.TransferLimits{MaxBytesPerFile: 4, MaxTotalBytes: 50, MaxFiles: 1},
+		Egress: sandbox.Egress{
+			Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{"api.example.com:443": api},
+		},
+		Images: sandbox.ImagePolicy{Registries: []string{"two.example.com"}, Prebuilt: sandbox.PrebuiltDeny, RequireDigest: true},
+	}
+	if len(conflicts) > 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("fold is\n%+v\nwant\n%+v\n%v", got, want, conflicts)
+	}
+	b.Egress.Hosts = []string{"only-b.example.org"}
+	if got, _ := strictest(a, b); got.Egress.Mode != sandbox.EgressClosed {
+		t.Errorf("two allowlists without anything in common fold to %+v", got.Egress)
+	}
+}
+
+func TestFoldRefusesUsersThatNoImageCanBe(t *testing.T) {
+	t.Parallel()
+	root := sandbox.Policy{Images: sandbox.ImagePolicy{User: sandbox.ImageUserRoot}}
+	other := sandbox.Policy{Images: sandbox.ImagePolicy{User: sandbox.ImageUserNonRoot}}
+	if _, conflicts := strictest(root, other); !denied(conflicts) {
+		t.Error("root and non_root fold to something")
+	}
+	other.Images.User = sandbox.ImageUserAny
+	if p, conflicts := strictest(root, other); denied(conflicts) || p.Images.User != sandbox.ImageUserRoot {
+		t.Errorf("root and any fold to %s, %v", p.Images.User, conflicts)
+	}
+}
+
+func verdict(t *rapid.T, declared sandbox.Declarations, spec sandbox.Spec, policies ...sandbox.Policy) sandbox.Verdict {
+	layers := make([]policy.Layer, len(policies))
+	for i, p := range policies {
+		layers[i] = policy.Layer{Source: "policy", Policy: p}
+	}
+	compiled, problems := policy.CompilePolicy(layers...)
+	if denied(problems) {
+		t.Skip("the policy contradicts itself")
+	}
+	backend, problems := policy.CompileDeclarations(declared)
+	if denied(problems) {
+		t.Fatalf("declarations: %v", problems)
+	}
+	s, problems := policy.CompileSpec(spec, sandbox.Known{})
+	if denied(problems) {
+		t.Skip("the workload contradicts itself")
+	}
+	return policy.Decide(compiled, backend, s).Verdict
+}
+
+func drawWord[T any](t *rapid.T, label string, words []T) T {
+	var none T
+	return rapid.SampledFrom(append([]T{none}, words...)).Draw(t, label)
+}
+
+func drawPolicy(t *rapid.T, label string) sandbox.Policy {
+	p := sandbox.Policy{
+		MinimumIsolation:      drawWord(t, label+" floor", sandbox.Isolations()),
+		MinimumEvidence:       drawWord(t, label+" evidence", []sandbox.EvidenceKind{sandbox.EvidenceDocumented, sandbox.EvidenceProbed}),
+		MinimumIsolationScope: drawWord(t, label+" scope", sandbox.IsolationScopes()),
+		DeniedCapabilities:    sandbox.SetOf(drawWord(t, label+" denied", sandbox.Capabilities())),
+		Egress:                drawEgress(t, label),
+		EgressMatch:           drawWord(t, label+" match", sandbox.EgressMatches()),
+		MissingGuarantees:     drawWord(t, label+" missing", sandbox.MissingGuaranteesRules()),
+		Images: sandbox.ImagePolicy{
+			Prebuilt:      drawWord(t, label+" prebuilt", sandbox.PrebuiltRules()),
+			RequireDigest: rapid.Bool().Draw(t, label+" digest"),
+			User:          drawWord(t, label+" user", sandbox.ImageUsers()),
+		},
+	}
+	if rapid.Bool().Draw(t, label+" never") {
+		p.NeverReaches = []string{drawWord(t, label+" never host", testHosts)}
+		if p.NeverReaches[0] == "" {
+			p.NeverReaches = nil
+		}
+	}
+	if rapid.Bool().Draw(t, label+" limited") {
+		p.FilesIn = &sandbox.TransferLimits{MaxBytesPerFile: 1 << 20, MaxTotalBytes: 1 << 30, MaxFiles: 64}
+	}
+	if rapid.Bool().Draw(t, label+" registries") {
+		p.Images.Registries = rapid.SliceOfDistinct(rapid.SampledFrom([]string{"one.example.com", "two.example.com"}), rapid.ID[string]).Draw(t, label+" list")
+	}
+	return p
+}
+
+var testHosts = []string{"a.example.com", "*.example.com", "b.a.example.com", "*.a.example.com", "other.test"}
+
+func drawEgress(t *rapid.T, label string) sandbox.Egress {
+	e := sandbox.Egress{Mode: drawWord(t, label+" mode", sandbox.EgressModes())}
+	if e.Mode == sandbox.EgressAllowlist {
+		e.Hosts = rapid.SliceOfNDistinct(rapid.SampledFrom(testHosts), 1, 3, rapid.ID[string]).Draw(t, label+" hosts")
+	}
+	return e
+}
+
+func drawSpec(t *rapid.T) sandbox.Spec {
+	requires := sandbox.SetOf(drawWord(t, "requires", []sandbox.Capability{sandbox.CapabilityExec, sandbox.CapabilityRunCode, sandbox.CapabilityFilesOut}))
+	return sandbox.Spec{
+		Kind: "codeact", Requires: &requires, Egress: drawEgress(t, "workload"),
+		IsolationScope: drawWord(t, "scope", sandbox.IsolationScopes()),
+		Image: rapid.SampledFrom([]sandbox.Image{
+			{},
+			{Prebuilt: "python-3.13", User: "0"},
+			{Reference: "one.example.com/x:1", User: "1000"},
+			{Reference: "two.example.com/x:1", User: "root", Digest: "sha256:" + "0000000000000000000000000000000000000000000000000000000000000000"},
+		}).Draw(t, "image"),
+	}
+}
+
+func drawBackend(t *rapid.T) sandbox.Declarations {
+	if rapid.Bool().Draw(t, "ideal") {
+		ideal := facts.Ideal(sandbox.Spec{})
+		offered := ideal.Capabilities.Minus(sandbox.SetOf(sandbox.CapabilityAttachedIdentity))
+		ideal.Capabilities = &offered
+		return ideal
+	}
+	declared, err := facts.Lookup(rapid.SampledFrom(facts.Names()).Draw(t, "backend"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return declared
+}

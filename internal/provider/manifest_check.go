@@ -1,0 +1,87 @@
+package provider
+
+import (
+	"strconv"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+// newManifestResource is sandbox_manifest.
+func newManifestResource() resource.Resource {
+	return &pureResource{name: "manifest", schema: manifestSchema, evaluate: evaluateManifest}
+}
+
+// evaluateManifest is the gate: it judges every workload under the manifest's
+// own policy and what is imposed, whatever the workload was judged under before.
+func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
+	in := readManifest(object, false)
+	out := outcome{computed: computed{"document": unknownText(), "digest": unknownText()}}
+	findings, settled := in.judge(g, p)
+	out.findings = findings
+	if !settled || sandbox.Decide(findings).Verdict != sandbox.Allow {
+		return out
+	}
+	document, err := in.document(g).Encode()
+	if err != nil {
+		out.findings = append(out.findings, sandbox.FindingsAt(err, nil)...)
+		return out
+	}
+	out.computed["document"] = textValue(string(document))
+	out.computed["digest"] = textValue(string(manifest.DigestOf(document)))
+	return out
+}
+
+// judge decides every workload. A workload that came from a resource has warned
+// there, so its warnings are not repeated.
+func (in manifestInput) judge(g *guardrail, p phase) (findings []sandbox.Finding, settled bool) {
+	a := admit(in.Policy, g.layers(), p)
+	findings = append(findings, in.Findings...)
+	findings = append(findings, in.generationFindings()...)
+	findings = append(findings, under(sandbox.Path("policy"), a.findings)...)
+	settled = a.settled && in.Known.Everything()
+	for _, name := range sortedKeys(in.Workloads) {
+		workload := in.Workloads[name]
+		j := a.judge(workload, p)
+		settled = settled && j.settled
+		at := sandbox.Path("workloads", sandbox.MapKey(name))
+		for _, f := range under(at, j.Findings) {
+			if f.Verdict == sandbox.Allow && workload.seal != "" {
+				continue
+			}
+			f.Subject = "workload " + sandbox.Echo(name)
+			findings = append(findings, f)
+		}
+	}
+	return findings, settled
+}
+
+func (in manifestInput) generationFindings() []sandbox.Finding {
+	if !in.GenerationStated || !in.Known.Has(sandbox.Path("generation")) ||
+		(in.Generation >= 1 && in.Generation <= sandbox.MaxDocumentInteger) {
+		return nil
+	}
+	return []sandbox.Finding{{
+		Code: sandbox.CodeOutOfRange, Path: sandbox.Path("generation"),
+		Found:    strconv.FormatInt(in.Generation, 10),
+		Required: "a number from 1 to " + strconv.FormatInt(sandbox.MaxDocumentInteger, 10),
+		Remedy:   "write a number that grows with each manifest, such as the run number of the pipeline",
+	}}
+}
+
+// document is the manifest that hosts open.
+func (in manifestInput) document(g *guardrail) manifest.Manifest {
+	workloads := make(map[string]sandbox.Spec, len(in.Workloads))
+	for name, workload := range in.Workloads {
+		workloads[name] = workload.Spec
+	}
+	return manifest.Manifest{
+		Generation: in.Generation,
+		Policy:     in.Policy.Policy,
+		HostPolicy: g.effective(),
+		Workloads:  workloads,
+	}
+}

@@ -1,0 +1,37 @@
+package provider
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+)
+
+func manifestSchema() schema.Schema {
+	return schema.Schema{
+		MarkdownDescription: "The document that hosts open: one policy and the workloads that it admits. This is the gate: every workload is judged again, " +
+			"under the policy given here and the provider's own policy file, whatever policy its resource was given.\n\n" +
+			"Hand `document` to hosts as bytes (`terraform output -raw`), and `digest` through the hosts' own configuration: " +
+			"a host accepts a document only by a digest that it was given separately. A document holds nothing secret.",
+		Attributes: map[string]schema.Attribute{
+			"policy": schema.SingleNestedAttribute{
+				Required:            true,
+				MarkdownDescription: "The policy in force for all workloads: a whole resource (`sandbox_policy.NAME`), a local, a module's output, or a literal object.",
+				Attributes:          policyFragment(),
+			},
+			"workloads": schema.MapNestedAttribute{
+				Required: true,
+				MarkdownDescription: "The workloads, by the name under which hosts attach them: `{ report = sandbox_workload.report }`, or all of a `for_each` as `sandbox_workload.NAME`. " +
+					"A policy that a workload carries is left out; only the one given here counts.",
+				NestedObject: schema.NestedAttributeObject{Attributes: workloadFragment()},
+			},
+			"generation": numberAttribute("A number that grows with each manifest, from 1 to 2^53-1, such as the run number of a pipeline. A running host refuses to go back to a lower one."),
+			"document": schema.StringAttribute{
+				Computed: true,
+				MarkdownDescription: "The manifest in its canonical form, JSON of version `sandbox/v1`, byte for byte what hosts open. " +
+					"Known in the first plan when everything in it is. The provider's own policy file, if there is one, is in it.",
+			},
+			"digest": schema.StringAttribute{
+				Computed:            true,
+				MarkdownDescription: "SHA-256 of `document`, `sha256:` and 64 hex digits.",
+			},
+		},
+	}
+}
