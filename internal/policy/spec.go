@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"strings"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/guestpath"
 )
@@ -151,19 +149,19 @@ func (s *CompiledSpec) requireFindings() []sandbox.Finding {
 	return findings
 }
 
+// outputFindings judges the outputs that are known, by the rules that collection
+// applies at run time.
 func (s *CompiledSpec) outputFindings() []sandbox.Finding {
 	if !s.known.Has(at("outputs")) {
 		return nil
 	}
-	var findings []sandbox.Finding
+	var known []guestpath.OutputAt
 	for _, name := range sortedKeys(s.spec.Outputs) {
-		path := at("outputs").Append(sandbox.MapKey(name))
-		if !s.known.Whole(path) {
-			continue
+		if path := at("outputs").Append(sandbox.MapKey(name)); s.known.Whole(path) {
+			known = append(known, guestpath.OutputAt{At: path, Output: s.spec.Outputs[name]})
 		}
-		findings = append(findings, outputFindings(s.spec.Outputs[name], path)...)
 	}
-	findings = append(findings, collisionFindings(s.spec.Outputs, s.known)...)
+	findings := guestpath.CheckOutputs(s.workDir(), known, guestpath.NormalizeArtifactName)
 	collects := len(s.spec.Outputs) > 0 || s.spec.OutputsNamedAtCallTime
 	if collects && !s.requiresOpen && !s.requires.Has(sandbox.CapabilityFilesOut) {
 		findings = append(findings, sandbox.Finding{
@@ -175,52 +173,12 @@ func (s *CompiledSpec) outputFindings() []sandbox.Finding {
 	return findings
 }
 
-func outputFindings(o sandbox.Output, path sandbox.FieldPath) []sandbox.Finding {
-	var findings []sandbox.Finding
-	if _, err := guestpath.ResolveBelow(sandbox.DefaultWorkDir, o.Path); err != nil || strings.HasPrefix(o.Path, "/") || o.Path == "" {
-		findings = append(findings, sandbox.Finding{
-			Code: sandbox.CodeOutputInvalid, Path: path.Append(sandbox.Attr("path")), Found: sandbox.Echo(o.Path),
-			Required: "a literal path relative to the work directory",
-			Remedy:   `write a path such as "chart.png" or "out/table.csv"`,
-		})
-		return findings
+// workDir is where the outputs are read from, as far as it can be relied on.
+func (s *CompiledSpec) workDir() string {
+	if dir := s.spec.WorkDir; s.known.Has(at("work_dir")) && guestpath.ValidateBase(dir) == nil {
+		return dir
 	}
-	if !o.Lands() {
-		return findings
-	}
-	leaf := "path"
-	if o.Name != "" {
-		leaf = "name"
-	}
-	if err := guestpath.ValidateArtifactName(guestpath.NormalizeArtifactName(o.LandingName())); err != nil {
-		findings = append(findings, sandbox.FindingsAt(err, path.Append(sandbox.Attr(leaf)))...)
-	}
-	return findings
-}
-
-// collisionFindings compares landing names as a case-insensitive, normalising
-// file system would.
-func collisionFindings(outputs map[string]sandbox.Output, known sandbox.Known) []sandbox.Finding {
-	var findings []sandbox.Finding
-	taken := map[string]string{}
-	for _, name := range sortedKeys(outputs) {
-		path := at("outputs").Append(sandbox.MapKey(name))
-		o := outputs[name]
-		if !o.Lands() || !known.Whole(path) {
-			continue
-		}
-		key := guestpath.CollisionKey(o.LandingName())
-		if other, clash := taken[key]; clash {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeArtifactNameCollision, Path: path, Found: sandbox.Echo(o.LandingName()),
-				Required: "a landing name other than that of " + at("outputs").Append(sandbox.MapKey(other)).String(),
-				Remedy:   "give one of the two another name",
-			})
-			continue
-		}
-		taken[key] = name
-	}
-	return findings
+	return sandbox.DefaultWorkDir
 }
 
 // identityFindings holds what is attached against its bounds.
@@ -270,7 +228,7 @@ func (s *CompiledSpec) placeFindings() []sandbox.Finding {
 	for _, key := range sortedKeys(s.spec.Labels) {
 		path := at("labels").Append(sandbox.MapKey(key))
 		switch {
-		case strings.HasPrefix(key, sandbox.ReservedLabelPrefix):
+		case sandbox.ReservedLabel(key):
 			findings = append(findings, sandbox.Finding{
 				Code: sandbox.CodeInvalidText, Path: path, Found: sandbox.Echo(key),
 				Required: "a key that does not start with " + sandbox.ReservedLabelPrefix + ", which carries ownership",
