@@ -80,4 +80,18 @@ func CompileDeclarations(d sandbox.Declarations) (*CompiledDeclarations, []sandb
 // Declarations is what the backend said.
 func (c *CompiledDeclarations) Declarations() sandbox.Declarations { return c.decl }
 
+// Effective is what the backend said, with each silence replaced by what it is
+// read as: default capabilities and limits, one sandbox a conversation, files
+// written as the guest.
+func (c *CompiledDeclarations) Effective() sandbox.Declarations {
+	d := c.decl
+	capabilities, in, out := c.capabilities, c.filesIn, c.filesOut
+	d.Capabilities, d.FilesIn, d.FilesOut = &capabilities, &in, &out
+	d.IsolationScopes = c.scopes
+	if d.FilesAs == sandbox.PrincipalUnspecified {
+		d.FilesAs = sandbox.PrincipalGuest
+	}
+	return d
+}
+
 func (c *CompiledDeclarations) name() string { return c.decl.Backend }

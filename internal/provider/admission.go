@@ -104,21 +104,11 @@ func backendOf(in workloadInput) (compiled *policy.CompiledDeclarations, open bo
 	case !in.Known.Has(backendAt) || !in.Known.Has(factsAt):
 		open = true
 		declared = facts.Ideal(in.Spec)
-	case in.Facts != "":
+	case in.Facts != "" && in.Spec.Backend != "":
 		at = factsAt
-		given, err := manifest.ParseDeclarations([]byte(in.Facts))
-		if err != nil {
-			return nil, false, sandbox.FindingsAt(err, factsAt)
+		if declared, findings = factsOf(in.Facts, in.Spec.Backend, factsAt); findings != nil {
+			return nil, false, findings
 		}
-		if given.Backend != in.Spec.Backend {
-			return nil, false, []sandbox.Finding{{
-				Code: sandbox.CodeBackendNotPermitted, Path: factsAt,
-				Found:    "facts of backend " + sandbox.Echo(given.Backend),
-				Required: "facts of backend " + sandbox.Echo(in.Spec.Backend),
-				Remedy:   "give the facts of the backend that the workload names",
-			}}
-		}
-		declared = given
 	default:
 		var err error
 		if declared, err = facts.Lookup(in.Spec.Backend); err != nil {
@@ -130,6 +120,24 @@ func backendOf(in workloadInput) (compiled *policy.CompiledDeclarations, open bo
 		return compiled, true, nil
 	}
 	return compiled, false, under(at[:1], onlyRoot(problems))
+}
+
+// factsOf reads facts that were given as text, of the backend of that name. An
+// empty name is any.
+func factsOf(text, backend string, at sandbox.FieldPath) (sandbox.Declarations, []sandbox.Finding) {
+	given, err := manifest.ParseDeclarations([]byte(text))
+	if err != nil {
+		return given, sandbox.FindingsAt(err, at)
+	}
+	if backend == "" || given.Backend == backend {
+		return given, nil
+	}
+	return given, []sandbox.Finding{{
+		Code: sandbox.CodeBackendNotPermitted, Path: at,
+		Found:    "facts of backend " + sandbox.Echo(given.Backend),
+		Required: "facts of backend " + sandbox.Echo(backend),
+		Remedy:   "give the facts of the backend that is named",
+	}}
 }
 
 // onlyRoot takes the paths of findings about declarations away: they lie in the

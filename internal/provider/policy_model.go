@@ -29,6 +29,7 @@ func readPolicy(v tftypes.Value, strict bool) policyInput {
 	if o, ok := r.open(v, nil); ok {
 		in.Policy = policyOf(o)
 		in.seal = readSeal(o)
+		o.ignore("document") // what the function policy adds
 		o.done()
 	} else if v.IsKnown() && v.IsNull() {
 		r.reject(nil, sandbox.Finding{

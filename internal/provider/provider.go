@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -26,6 +27,7 @@ func New(version string) func() provider.Provider {
 var (
 	_ provider.Provider                   = (*sandboxProvider)(nil)
 	_ provider.ProviderWithValidateConfig = (*sandboxProvider)(nil)
+	_ provider.ProviderWithFunctions      = (*sandboxProvider)(nil)
 )
 
 // sandboxProvider does nothing until it is configured, and then reads at most
@@ -140,5 +142,13 @@ func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource 
 
 // DataSources lists the data sources.
 func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{}
+	return []func() datasource.DataSource{newBackendData, newCapabilityCheckData}
+}
+
+// Functions lists the functions.
+func (p *sandboxProvider) Functions(context.Context) []func() function.Function {
+	return []func() function.Function{
+		newPolicyFunction, newCheckFunction, newManifestFunction(p.getenv), newMeetsFloorFunction,
+		newStrongestFunction, newEgressAllowsFunction, newNormalizeHostFunction, newDigestFunction,
+	}
 }

@@ -84,13 +84,19 @@ func workloadOutputAttributes() map[string]schema.Attribute {
 	}
 }
 
-func workloadBackendAttributes() map[string]schema.Attribute {
+// shippedBackends lists the backends whose declarations are shipped, for a
+// description.
+func shippedBackends() string {
 	names := make([]string, 0, len(facts.Names()))
 	for _, name := range facts.Names() {
 		names = append(names, "`"+name+"` ("+facts.Summary(name)+")")
 	}
+	return strings.Join(names, ", ")
+}
+
+func workloadBackendAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"backend": textAttribute("The backend that must serve the workload. Its declarations are shipped for " + strings.Join(names, ", ") +
+		"backend": textAttribute("The backend that must serve the workload. Its declarations are shipped for " + shippedBackends() +
 			"; any other name needs `backend_facts`."),
 		"backend_facts": textAttribute("Declarations that were probed on the machine that will run the workload, as JSON text: `file(\"facts.json\")` of what `sandboxctl facts` printed. " +
 			"They replace the shipped ones, and must be of the backend that `backend` names."),

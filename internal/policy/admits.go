@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+// Admits answers whether a workload under these policies could be given the
+// request: every policy that has an opinion must let it through, and nothing is
+// open where none has. It is undecided where a value that is not known yet could
+// change the answer.
+func (p *CompiledPolicy) Admits(r egress.Request) sandbox.Verdict {
+	if p == nil || !p.bounded && !p.modeOpen {
+		return sandbox.Deny
+	}
+	verdict := sandbox.Allow
+	for i := range p.layers {
+		verdict = min(verdict, p.layers[i].admits(r))
+	}
+	return verdict
+}
+
+// Admits answers whether the workload's own egress lets the request through,
+// whatever any policy says of it.
+func (s *CompiledSpec) Admits(r egress.Request) sandbox.Verdict {
+	if s == nil {
+		return sandbox.Deny
+	}
+	return s.egress.admits(r)
+}
+
+func (l *compiledLayer) admits(r egress.Request) sandbox.Verdict {
+	if _, never := l.neverReach.Match(r); never {
+		return sandbox.Deny
+	}
+	verdict := sandbox.Allow
+	if l.neverOpen {
+		verdict = sandbox.Undecided
+	}
+	if !l.egress.modeOpen && l.egress.mode == sandbox.EgressUnspecified {
+		return verdict
+	}
+	return min(verdict, l.egress.admits(r))
+}
+
+func (e *compiledEgress) admits(r egress.Request) sandbox.Verdict {
+	switch {
+	case e.modeOpen:
+		return sandbox.Undecided
+	case e.mode == sandbox.EgressUnrestricted:
+		return sandbox.Allow
+	case e.mode != sandbox.EgressAllowlist || alwaysBlocked(r):
+		return sandbox.Deny
+	}
+	if _, ok := e.set.Match(r); ok {
+		return sandbox.Allow
+	}
+	if e.open {
+		return sandbox.Undecided
+	}
+	return sandbox.Deny
+}
+
+// alwaysBlocked reports whether whoever enforces an allowlist refuses to dial the
+// destination, whatever the rules say.
+func alwaysBlocked(r egress.Request) bool {
+	if r.Addr.IsValid() {
+		_, blocked := egress.BlockedAddress(r.Addr)
+		return blocked
+	}
+	host, err := egress.ParseHost(r.Host)
+	if err != nil {
+		return true
+	}
+	_, blocked := host.AlwaysBlocked()
+	return blocked
+}

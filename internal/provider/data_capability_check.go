@@ -1,0 +1,17 @@
+package provider
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// newCapabilityCheckData is the data source sandbox_capability_check.
+func newCapabilityCheckData() datasource.DataSource {
+	return &pureData{name: "capability_check", schema: capabilityCheckSchema, evaluate: evaluateCapabilityCheck}
+}
+
+func evaluateCapabilityCheck(config tftypes.Value, g *guardrail, p phase) (computed, diag.Diagnostics) {
+	s := assess(attribute(config, "policy"), config, g.layers(), false, p)
+	return s.values(), append(refusals(s.policyFaults()), refusals(s.workloadFaults())...)
+}
