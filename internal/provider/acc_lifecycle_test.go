@@ -23,7 +23,7 @@ func aDigest() knownvalue.Check {
 	return knownvalue.StringRegexp(regexp.MustCompile(`^sha256:[0-9a-f]{64}$`))
 }
 
-func attr(name string) tfjsonpath.Path { return tfjsonpath.New(name) }
+func valueAt(name string) tfjsonpath.Path { return tfjsonpath.New(name) }
 
 func TestAccPolicyCreatesPlansEmptyAndUpdates(t *testing.T) {
 	t.Parallel()
@@ -37,26 +37,26 @@ func TestAccPolicyCreatesPlansEmptyAndUpdates(t *testing.T) {
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
 						plancheck.ExpectResourceAction(policyAddress, plancheck.ResourceActionCreate),
-						plancheck.ExpectKnownValue(policyAddress, attr("digest"), aDigest()),
+						plancheck.ExpectKnownValue(policyAddress, valueAt("digest"), aDigest()),
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
-				ConfigStateChecks: []statecheck.StateCheck{changes.AddStateValue(policyAddress, attr("digest"))},
+				ConfigStateChecks: []statecheck.StateCheck{changes.AddStateValue(policyAddress, valueAt("digest"))},
 			},
 			{
 				Config: strings.Replace(agentsHCL, `["app"]`, `["app", "user"]`, 1),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(policyAddress, plancheck.ResourceActionUpdate),
-					plancheck.ExpectKnownValue(policyAddress, attr("digest"), aDigest()),
+					plancheck.ExpectKnownValue(policyAddress, valueAt("digest"), aDigest()),
 				}},
 				ConfigStateChecks: []statecheck.StateCheck{
-					changes.AddStateValue(policyAddress, attr("digest")), stays.AddStateValue(policyAddress, attr("digest")),
+					changes.AddStateValue(policyAddress, valueAt("digest")), stays.AddStateValue(policyAddress, valueAt("digest")),
 				},
 			},
 			{
 				// Another order of the same words is another configuration and the same policy.
 				Config:            strings.Replace(agentsHCL, `["app"]`, `["user", "app"]`, 1),
-				ConfigStateChecks: []statecheck.StateCheck{stays.AddStateValue(policyAddress, attr("digest"))},
+				ConfigStateChecks: []statecheck.StateCheck{stays.AddStateValue(policyAddress, valueAt("digest"))},
 			},
 		},
 	})
@@ -72,10 +72,10 @@ func TestAccWorkloadCreatesPlansEmptyAndUpdates(t *testing.T) {
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
 						plancheck.ExpectResourceAction(workloadAddress, plancheck.ResourceActionCreate),
-						plancheck.ExpectKnownValue(workloadAddress, attr("verdict"), knownvalue.StringExact("allow")),
-						plancheck.ExpectKnownValue(workloadAddress, attr("findings"), knownvalue.ListExact([]knownvalue.Check{})),
-						plancheck.ExpectKnownValue(workloadAddress, attr("digest"), aDigest()),
-						plancheck.ExpectKnownValue(workloadAddress, attr("policy").AtMapKey("digest"), aDigest()),
+						plancheck.ExpectKnownValue(workloadAddress, valueAt("verdict"), knownvalue.StringExact("allow")),
+						plancheck.ExpectKnownValue(workloadAddress, valueAt("findings"), knownvalue.ListExact([]knownvalue.Check{})),
+						plancheck.ExpectKnownValue(workloadAddress, valueAt("digest"), aDigest()),
+						plancheck.ExpectKnownValue(workloadAddress, valueAt("policy").AtMapKey("digest"), aDigest()),
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
 				},
@@ -84,7 +84,7 @@ func TestAccWorkloadCreatesPlansEmptyAndUpdates(t *testing.T) {
 				Config: agentsHCL + strings.Replace(reportHCL, `"codeact"`, `"bicep"`, 1),
 				ConfigPlanChecks: resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
 					plancheck.ExpectResourceAction(workloadAddress, plancheck.ResourceActionUpdate),
-					plancheck.ExpectKnownValue(workloadAddress, attr("digest"), aDigest()),
+					plancheck.ExpectKnownValue(workloadAddress, valueAt("digest"), aDigest()),
 				}},
 			},
 		},
@@ -101,8 +101,8 @@ func TestAccManifestIsKnownInTheFirstPlanAndOneEditReplansEverything(t *testing.
 				Config: whole + `output "digest" { value = sandbox_manifest.hosts.digest }`,
 				ConfigPlanChecks: resource.ConfigPlanChecks{
 					PreApply: []plancheck.PlanCheck{
-						plancheck.ExpectKnownValue(manifestAddress, attr("digest"), aDigest()),
-						plancheck.ExpectKnownValue(manifestAddress, attr("document"), knownvalue.StringRegexp(regexp.MustCompile(`^\{"api_version":"sandbox/v1"`))),
+						plancheck.ExpectKnownValue(manifestAddress, valueAt("digest"), aDigest()),
+						plancheck.ExpectKnownValue(manifestAddress, valueAt("document"), knownvalue.StringRegexp(regexp.MustCompile(`^\{"api_version":"sandbox/v1"`))),
 						plancheck.ExpectKnownOutputValue("digest", aDigest()),
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},
@@ -115,8 +115,8 @@ func TestAccManifestIsKnownInTheFirstPlanAndOneEditReplansEverything(t *testing.
 						plancheck.ExpectResourceAction(policyAddress, plancheck.ResourceActionUpdate),
 						plancheck.ExpectResourceAction(workloadAddress, plancheck.ResourceActionUpdate),
 						plancheck.ExpectResourceAction(manifestAddress, plancheck.ResourceActionUpdate),
-						plancheck.ExpectKnownValue(workloadAddress, attr("verdict"), knownvalue.StringExact("allow")),
-						plancheck.ExpectKnownValue(manifestAddress, attr("digest"), aDigest()),
+						plancheck.ExpectKnownValue(workloadAddress, valueAt("verdict"), knownvalue.StringExact("allow")),
+						plancheck.ExpectKnownValue(manifestAddress, valueAt("digest"), aDigest()),
 						plancheck.ExpectKnownOutputValue("digest", aDigest()),
 					},
 					PostApplyPostRefresh: []plancheck.PlanCheck{plancheck.ExpectEmptyPlan()},

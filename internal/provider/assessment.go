@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"slices"
+
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -25,12 +27,6 @@ func assess(given, workload tftypes.Value, imposed []policy.Layer, strict bool, 
 		admission: admit(readPolicy(given, strict), imposed, p),
 		workload:  readWorkload(workload, strict),
 	}
-	if workload.IsKnown() && workload.IsNull() {
-		s.workload.Findings = append(s.workload.Findings, sandbox.Finding{
-			Code: sandbox.CodeMissing, Found: "no workload", Required: "a workload",
-			Remedy: "give an object with the attributes of sandbox_workload",
-		})
-	}
 	s.judgement = s.admission.judge(s.workload, p)
 	return s
 }
@@ -41,11 +37,25 @@ func (s assessment) policyFaults() []sandbox.Finding {
 	return under(sandbox.Path("policy"), s.admission.findings)
 }
 
-// workloadFaults say why the workload cannot be read, or is not what its maker
-// handed over. An answer about another workload than the one that was meant
-// would pass for a decision.
+// workloadFaults say why the workload cannot be read, what the resource requires
+// and is not stated, or that it is not what its maker handed over. An answer
+// about another workload than the one that was meant would pass for a decision.
 func (s assessment) workloadFaults() []sandbox.Finding {
-	faults := s.workload.Findings
+	faults := slices.Clip(s.workload.Findings)
+	for _, required := range []struct{ name, text string }{
+		{"kind", s.workload.Spec.Kind}, {"backend", s.workload.Spec.Backend},
+	} {
+		if at := sandbox.Path(required.name); required.text == "" && s.workload.Known.Has(at) {
+			faults = append(faults, sandbox.Finding{
+				Code: sandbox.CodeMissing, Path: at, Found: "no " + required.name, Required: "a " + required.name,
+				Remedy: "state it, as in sandbox_workload",
+			})
+		}
+	}
+	if s.workload.Spec.Backend != "" {
+		_, _, problems := backendOf(s.workload)
+		faults = append(faults, problems...)
+	}
 	for _, f := range s.judgement.Findings {
 		if f.Code == sandbox.CodeAttributesLost {
 			faults = append(faults, f)

@@ -51,7 +51,7 @@ func backendSchema() schema.Schema {
 				Computed:            true,
 				MarkdownDescription: "The ways in which whole programs are run.",
 				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
-					"name":       computedText("The channel."),
+					"name":       computedText("What the channel is called."),
 					"profiles":   computedTexts("The program profiles that it serves."),
 					"host_tools": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether host tools work through it."},
 					"needs":      computedTexts("The capabilities that it builds on."),

@@ -10,6 +10,8 @@ import (
 
 func capabilityCheckSchema() schema.Schema {
 	attributes := dataAttributes(workloadAttributes())
+	attributes["kind"] = requiredData(attributes["kind"])
+	attributes["backend"] = requiredData(attributes["backend"])
 	attributes["policy"] = schema.SingleNestedAttribute{
 		Required: true,
 		MarkdownDescription: "The policy that the workload is judged under: a whole resource (`sandbox_policy.NAME`), the result of the function `policy`, a local, a module's output, or a literal object. " +
@@ -49,10 +51,10 @@ func findingAttributes() map[string]schema.Attribute {
 		"verdict":  computedText("What this finding alone would decide: `deny`, `undecided`, or `allow` for a warning."),
 		"code":     computedText("The stable code of the rule."),
 		"path":     computedText("The attribute to edit, counted from the workload; below `policy` for the policy's."),
-		"found":    computedText("What stands there."),
+		"found":    computedText("What stands there, with the values that were given."),
 		"required": computedText("What would have been accepted, and who asks for it."),
 		"witness":  computedText("One thing that would become reachable if this were let through. Null where there is none."),
-		"remedy":   computedText("The edit to make."),
+		"remedy":   computedText("The edit that would change the answer."),
 	}
 }
 
@@ -94,4 +96,14 @@ func dataAttribute(a resourceschema.Attribute) schema.Attribute {
 		// A test compares the two schemas, so this shows as a difference there.
 		return schema.DynamicAttribute{Optional: true, MarkdownDescription: fmt.Sprintf("%T: %s", a, description)}
 	}
+}
+
+// requiredData turns an optional text attribute into one that must be stated.
+func requiredData(a schema.Attribute) schema.Attribute {
+	text, ok := a.(schema.StringAttribute)
+	if ok {
+		text.Optional, text.Required = false, true
+		return text
+	}
+	return a
 }

@@ -254,10 +254,12 @@ func asText(v tftypes.Value) (string, bool) {
 	switch {
 	case v.Type().Is(tftypes.String):
 		var text string
-		return text, v.As(&text) == nil
+		err := v.As(&text)
+		return text, err == nil
 	case v.Type().Is(tftypes.Bool):
 		var b bool
-		return strconv.FormatBool(b), v.As(&b) == nil
+		err := v.As(&b)
+		return strconv.FormatBool(b), err == nil
 	case v.Type().Is(tftypes.Number):
 		var f big.Float
 		if v.As(&f) != nil {
