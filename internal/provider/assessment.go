@@ -28,6 +28,11 @@ func assess(given, workload tftypes.Value, imposed []policy.Layer, strict bool, 
 		workload:  readWorkload(workload, strict),
 	}
 	s.judgement = s.admission.judge(s.workload, p)
+	if s.judgement.settled && s.judgement.Verdict == sandbox.Allow {
+		// What no document can carry is refused, as the resource does.
+		_, err := s.workload.encode()
+		s.judgement.Decision = sandbox.Decide(append(s.judgement.Findings, sandbox.FindingsAt(err, nil)...))
+	}
 	return s
 }
 

@@ -19,11 +19,7 @@ func capabilityCheckSchema() schema.Schema {
 		Attributes: dataAttributes(policyFragment()),
 	}
 	maps.Copy(attributes, map[string]schema.Attribute{
-		"verdict": schema.StringAttribute{
-			Computed: true,
-			MarkdownDescription: "`allow`, `deny`, or `undecided` where nobody knows what the decision turns on, such as an image's user. " +
-				"Hosts refuse an undecided workload.",
-		},
+		"verdict": computedText("The answer about the workload, `allow` or `deny`."),
 		"allowed": schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether the verdict is `allow`."},
 		"digest": schema.StringAttribute{
 			Computed: true,
@@ -48,7 +44,7 @@ func capabilityCheckSchema() schema.Schema {
 
 func findingAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"verdict":  computedText("What this finding alone would decide: `deny`, `undecided`, or `allow` for a warning."),
+		"verdict":  computedText("What this finding alone would decide: `deny`, or `allow` for a warning."),
 		"code":     computedText("The stable code of the rule."),
 		"path":     computedText("The attribute to edit, counted from the workload; below `policy` for the policy's."),
 		"found":    computedText("What stands there, with the values that were given."),

@@ -29,7 +29,7 @@ func checkDefinition() function.Definition {
 
 // assessedDescription says what the values of an assessment are.
 func assessedDescription() string {
-	return "* `verdict`: `allow`, `deny`, or `undecided` where nobody knows what the decision turns on, such as an image's user; hosts refuse an undecided workload;\n" +
+	return "* `verdict`: `allow` or `deny`;\n" +
 		"* `allowed`: whether the verdict is `allow`;\n" +
 		"* `findings`: everything the decision has to say, in its fixed order, each with `verdict` (of this finding alone; `allow` is a warning), `code`, `path`, `found`, `required`, `remedy`, and `witness`, one thing that would become reachable, or null;\n" +
 		"* `digest`: SHA-256 of the workload's canonical document, equal to the `digest` of a `sandbox_workload` of the same attributes; null when it has none because something in it is malformed.\n"

@@ -117,21 +117,17 @@ func TestCheckLeavesOpenWhatUnknownValuesDecide(t *testing.T) {
 	}
 }
 
-func TestCheckSaysUndecidedWhereNobodyKnows(t *testing.T) {
+func TestCheckDeniesAnImageWhoseUserNobodyKnows(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, offline())
 	policy := with(agents(), map[string]any{"image_user": "non_root"})
-	image := func(user any) map[string]any {
-		return spec(map[string]any{"image": map[string]any{"reference": "registry.example.com/a:1", "user": user}})
-	}
-	for user, want := range map[string]string{"1000": "allow", "root": "deny", "": "undecided"} {
-		workload := image(user)
-		if user == "" {
-			workload = image(nil)
-		}
-		got := s.call(t, "check", policy, workload)
-		if got.of(t, "verdict") != want {
-			t.Errorf("user %q: %s, want %s", user, got.of(t, "verdict"), want)
+	for name, c := range map[string]struct {
+		user any
+		want string
+	}{"another user": {"1000", "allow"}, "root": {"root", "deny"}, "nobody knows": {nil, "deny"}, "not known yet": {notKnown{}, "unknown"}} {
+		workload := spec(map[string]any{"image": map[string]any{"reference": "registry.example.com/a:1", "user": c.user}})
+		if got := s.call(t, "check", policy, workload); got.of(t, "verdict") != c.want {
+			t.Errorf("%s: %s, want %s", name, got.of(t, "verdict"), c.want)
 		}
 	}
 }
@@ -161,7 +157,7 @@ func TestCheckRefusesWhatItCannotRead(t *testing.T) {
 		"no kind":                       {agents(), without(spec(nil), "kind"), 1, []string{"value.missing at kind"}},
 		"a backend that is none":        {agents(), spec(map[string]any{"backend": "wasmm"}), 1, []string{"backend.unknown at backend"}},
 		"facts of another backend":      {agents(), spec(map[string]any{"backend_facts": string(facts)}), 1, []string{"backend.declarations_invalid at backend_facts"}},
-		"facts that are none":           {agents(), with(spec(nil), map[string]any{"backend_facts": "{"}), 1, []string{"document.syntax at backend_facts"}},
+		"facts that are none":           {agents(), spec(map[string]any{"backend_facts": "{"}), 1, []string{"document.syntax at backend_facts"}},
 		"a word that is none":           {agents(), spec(map[string]any{"requires": []string{"run_cod", "files_out"}}), 1, []string{"value.unknown_word at requires[0]"}},
 		"a name at the root":            {agents(), spec(map[string]any{"egress_host": "a"}), 1, []string{"value.unknown_name at egress_host"}},
 		"a name in the image":           {agents(), spec(map[string]any{"image": map[string]any{"ref": "a"}}), 1, []string{"value.unknown_name at image.ref"}},

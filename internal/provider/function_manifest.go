@@ -34,7 +34,7 @@ func manifestDefinition() function.Definition {
 		MarkdownDescription: "Judges every workload under the policy, as `sandbox_manifest` does, and returns:\n\n" +
 			"* `document`: the manifest in its canonical form, byte for byte what hosts open;\n" +
 			"* `digest`: SHA-256 of `document`, equal to the `digest` of a `sandbox_manifest` of the same attributes.\n\n" +
-			"A workload that is denied, or that nobody can decide, is an error, and so is a misspelt name at any level of nesting. " +
+			"A workload that is denied is an error, and so is a misspelt name at any level of nesting. " +
 			"Both results are unknown until everything in the arguments is known; a refusal that is certain comes at once.\n\n" +
 			"A function sees its arguments alone. A manifest that carries the policy which the provider's configuration imposes is made by the resource, " +
 			"and where a runner imposes one through `" + envPolicyFile + "` this function refuses to make any.",
@@ -92,15 +92,12 @@ func evaluateManifestFunction(arguments []tftypes.Value) answer {
 		})
 	}
 	findings, settled := in.judge(nil, validating)
-	if settled {
-		findings = final(findings)
-	}
 	if denied(findings) {
 		return answer{complaints: byParameter(findings)}
 	}
 	typ := resultType(manifestResult())
-	if !settled {
-		return answer{value: resultOf(typ, nil)}
+	if !settled || sandbox.Decide(findings).Verdict != sandbox.Allow {
+		return answer{value: unknownResult(typ)}
 	}
 	document, err := in.document(nil).Encode()
 	if err != nil {
@@ -127,19 +124,6 @@ func byParameter(findings []sandbox.Finding) []complaint {
 		complaints = append(complaints, about(argument, []sandbox.Finding{f})...)
 	}
 	return complaints
-}
-
-// final turns what is undecided though everything is known into a refusal, as an
-// apply does: no later value decides it.
-func final(findings []sandbox.Finding) []sandbox.Finding {
-	decided := make([]sandbox.Finding, len(findings))
-	for i, f := range findings {
-		if f.Verdict == sandbox.Undecided {
-			f.Verdict = sandbox.Deny
-		}
-		decided[i] = f
-	}
-	return decided
 }
 
 // objectOf is an object of values of any types.

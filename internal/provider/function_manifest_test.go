@@ -44,7 +44,7 @@ func TestManifestFunctionRefuses(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, offline())
 	good := map[string]any{"report": spec(nil)}
-	one := func(changes map[string]any) map[string]any { return map[string]any{"report": with(spec(nil), changes)} }
+	one := func(changes map[string]any) map[string]any { return map[string]any{"report": spec(changes)} }
 	for name, c := range map[string]struct {
 		arguments []any
 		argument  int64
@@ -53,12 +53,12 @@ func TestManifestFunctionRefuses(t *testing.T) {
 		"a denied workload": {[]any{agents(), one(map[string]any{"requires": []string{"exec", "files_out"}})}, 1, []string{`capability.missing at workloads["report"].requires`}},
 		"one of two":        {[]any{agents(), map[string]any{"a": spec(nil), "b": spec(map[string]any{"backend": "docker"})}}, 1, []string{`capability.missing at workloads["b"].requires`, `isolation.evidence_insufficient at workloads["b"].backend`}},
 		"a loosened policy": {[]any{with(agents(), map[string]any{"minimum_isolation": "vm"}), good}, 1, []string{`isolation.below_floor at workloads["report"].backend`}},
-		"a workload that nobody can decide": {
+		"an image whose user nobody knows": {
 			[]any{with(agents(), map[string]any{"image_user": "non_root"}), one(map[string]any{"image": map[string]any{"reference": "registry.example.com/a:1"}})},
 			1,
-			[]string{`decision.undecided at workloads["report"].image.user`},
+			[]string{`image.user_denied at workloads["report"].image.user`},
 		},
-		"an undecided one beside unknown ones": {
+		"a certain deny beside what is unknown": {
 			[]any{agents(), map[string]any{"a": notKnown{}, "b": spec(map[string]any{"requires": []string{"exec", "files_out"}})}},
 			1,
 			[]string{`capability.missing at workloads["b"].requires`},

@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -158,12 +157,11 @@ func resultType(attributes map[string]attr.Type) tftypes.Object {
 	return typ
 }
 
-// resultOf is an object of a type, with everything unknown that is not given.
-func resultOf(typ tftypes.Object, given map[string]tftypes.Value) tftypes.Value {
+// unknownResult is an object of a type whose every attribute is not known yet.
+func unknownResult(typ tftypes.Object) tftypes.Value {
 	attributes := make(map[string]tftypes.Value, len(typ.AttributeTypes))
 	for name, t := range typ.AttributeTypes {
 		attributes[name] = tftypes.NewValue(t, tftypes.UnknownValue)
 	}
-	maps.Copy(attributes, given)
 	return tftypes.NewValue(typ, attributes)
 }

@@ -131,7 +131,7 @@ func TestDigestRefusesWhatAHostWouldRefuse(t *testing.T) {
 		"an unknown field":        {strings.Replace(document, `"document":"manifest",`, `"document":"manifest","extra":1,`, 1), "document.unknown_field at extra"},
 		"a name stated twice":     {strings.Replace(document, `"document":"manifest",`, `"document":"manifest","document":"manifest",`, 1), "document.duplicate_name at document"},
 		"nothing":                 {"", "document.syntax"},
-		"no object":               {"[]", "document.syntax"},
+		"no object":               {"[]", "document.type"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
