@@ -43,19 +43,19 @@ func (l *compiledLayer) admits(r egress.Request) sandbox.Verdict {
 	return min(verdict, l.egress.admits(r))
 }
 
-func (e *compiledEgress) admits(r egress.Request) sandbox.Verdict {
+func (c *compiledEgress) admits(r egress.Request) sandbox.Verdict {
 	switch {
-	case e.modeOpen:
+	case c.modeOpen:
 		return sandbox.Undecided
-	case e.mode == sandbox.EgressUnrestricted:
+	case c.mode == sandbox.EgressUnrestricted:
 		return sandbox.Allow
-	case e.mode != sandbox.EgressAllowlist || alwaysBlocked(r):
+	case c.mode != sandbox.EgressAllowlist || alwaysBlocked(r):
 		return sandbox.Deny
 	}
-	if _, ok := e.set.Match(r); ok {
+	if _, ok := c.set.Match(r); ok {
 		return sandbox.Allow
 	}
-	if e.open {
+	if c.open {
 		return sandbox.Undecided
 	}
 	return sandbox.Deny

@@ -81,17 +81,17 @@ func assessed() map[string]attr.Type {
 
 // values are the answer, unknown where something that is not known yet may still
 // change it. A deny that is certain is said at once; further findings may join it.
-func (s assessment) values() computed {
+func (s assessment) values(types computedTypes) computed {
 	c := computed{
 		"verdict": unknownText(), "allowed": unknownFlag(), "digest": s.digest(),
-		"findings": tftypes.NewValue(findingsType(), tftypes.UnknownValue),
+		"findings": tftypes.NewValue(types["findings"], tftypes.UnknownValue),
 	}
 	if s.judgement.settled || s.judgement.Verdict == sandbox.Deny {
 		c["verdict"] = textValue(s.judgement.Verdict.String())
 		c["allowed"] = flagValue(s.judgement.Verdict == sandbox.Allow)
 	}
 	if s.judgement.settled {
-		c["findings"] = findingsValue(append(s.policyFaults(), s.judgement.Findings...))
+		c["findings"] = findingsValue(types["findings"], append(s.policyFaults(), s.judgement.Findings...))
 	}
 	return c
 }
@@ -116,15 +116,10 @@ func findingObject() types.ObjectType {
 	}}
 }
 
-func findingsType() tftypes.List {
-	return tftypes.List{ElementType: resultType(findingObject().AttrTypes)}
-}
-
-func findingsValue(findings []sandbox.Finding) tftypes.Value {
-	typ := findingsType()
+func findingsValue(typ tftypes.Type, findings []sandbox.Finding) tftypes.Value {
 	elements := make([]tftypes.Value, len(findings))
 	for i, f := range findings {
-		elements[i] = tftypes.NewValue(typ.ElementType, map[string]tftypes.Value{
+		elements[i] = tftypes.NewValue(elementType(typ), map[string]tftypes.Value{
 			"verdict": textValue(f.Verdict.String()), "code": textValue(string(f.Code)), "path": textValue(f.Path.String()),
 			"found": textValue(f.Found), "required": textValue(f.Required), "remedy": textValue(f.Remedy),
 			"witness": textOrNull(f.Witness),
@@ -132,14 +127,3 @@ func findingsValue(findings []sandbox.Finding) tftypes.Value {
 	}
 	return tftypes.NewValue(typ, elements)
 }
-
-func textOrNull(text string) tftypes.Value {
-	if text == "" {
-		return tftypes.NewValue(tftypes.String, nil)
-	}
-	return textValue(text)
-}
-
-func flagValue(b bool) tftypes.Value { return tftypes.NewValue(tftypes.Bool, b) }
-
-func unknownFlag() tftypes.Value { return tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue) }

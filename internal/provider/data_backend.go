@@ -34,11 +34,7 @@ func evaluateBackend(config tftypes.Value, _ *guardrail, _ phase) (computed, dia
 	if denied(problems) {
 		return nil, refusals(under(sandbox.Path("name"), onlyRoot(problems)))
 	}
-	typ, err := computedOf(config.Type())
-	if err != nil {
-		return nil, diag.Diagnostics{providerFault(err)}
-	}
-	return typ.backend(compiled.Effective(), source), nil
+	return attributesOf(config.Type()).backend(compiled.Effective(), source), nil
 }
 
 // The sources of declarations.

@@ -1,23 +1,10 @@
 package provider
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
-
-// computedTypes are the types of an object's attributes, for building values.
-type computedTypes map[string]tftypes.Type
-
-func computedOf(typ tftypes.Type) (computedTypes, error) {
-	object, ok := typ.(tftypes.Object)
-	if !ok {
-		return nil, fmt.Errorf("build an object of type %s", typ)
-	}
-	return object.AttributeTypes, nil
-}
 
 // backend maps declarations to the attributes of sandbox_backend.
 func (t computedTypes) backend(d sandbox.Declarations, source string) computed {
@@ -59,18 +46,6 @@ func guaranteesValue(typ tftypes.Type, given map[sandbox.Guarantee]sandbox.Evide
 	return tftypes.NewValue(typ, elements)
 }
 
-// elementType is the type of a collection's elements.
-func elementType(typ tftypes.Type) tftypes.Type {
-	switch typ := typ.(type) {
-	case tftypes.Map:
-		return typ.ElementType
-	case tftypes.List:
-		return typ.ElementType
-	default:
-		return typ
-	}
-}
-
 func limitsValue(typ tftypes.Type, l *sandbox.TransferLimits) tftypes.Value {
 	return tftypes.NewValue(typ, map[string]tftypes.Value{
 		"max_bytes_per_file": numberValue(l.MaxBytesPerFile),
@@ -100,12 +75,3 @@ func channelsValue(typ tftypes.Type, channels []sandbox.ProgramChannel) tftypes.
 	}
 	return tftypes.NewValue(typ, elements)
 }
-
-func textsOrNull(texts []string) tftypes.Value {
-	if texts == nil {
-		return tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil)
-	}
-	return textsValue(texts)
-}
-
-func numberValue(n int64) tftypes.Value { return tftypes.NewValue(tftypes.Number, n) }

@@ -13,5 +13,5 @@ func newCapabilityCheckData() datasource.DataSource {
 
 func evaluateCapabilityCheck(config tftypes.Value, g *guardrail, p phase) (computed, diag.Diagnostics) {
 	s := assess(attribute(config, "policy"), config, g.layers(), false, p)
-	return s.values(), append(refusals(s.policyFaults()), refusals(s.workloadFaults())...)
+	return s.values(attributesOf(config.Type())), append(refusals(s.policyFaults()), refusals(s.workloadFaults())...)
 }

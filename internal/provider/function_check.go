@@ -35,12 +35,12 @@ func assessedDescription() string {
 		"* `digest`: SHA-256 of the workload's canonical document, equal to the `digest` of a `sandbox_workload` of the same attributes; null when it has none because something in it is malformed.\n"
 }
 
-func evaluateCheck(arguments []tftypes.Value) answer {
+func evaluateCheck(arguments []tftypes.Value, returns tftypes.Type) answer {
 	const given, workload = 0, 1
 	s := assess(arguments[given], arguments[workload], nil, true, validating)
 	complaints := append(about(given, s.policyFaults()), about(workload, s.workloadFaults())...)
 	if len(complaints) > 0 {
 		return answer{complaints: complaints}
 	}
-	return answer{value: tftypes.NewValue(resultType(assessed()), map[string]tftypes.Value(s.values()))}
+	return answer{value: s.values(attributesOf(returns)).of(returns)}
 }

@@ -188,6 +188,24 @@ func TestCheckJudgesOnGivenFacts(t *testing.T) {
 	}
 }
 
+// A boolean or a number where text is asked for is its text, as in Terraform's own
+// conversions.
+func TestCheckReadsSingleValuesAsTheirText(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, offline())
+	labelled := func(value any) string {
+		return s.call(t, "check", agents(), spec(map[string]any{"labels": map[string]any{"x": value}})).of(t, "digest")
+	}
+	for _, c := range []struct{ value, text any }{{true, "true"}, {false, "false"}, {7, "7"}} {
+		if labelled(c.value) != labelled(c.text) {
+			t.Errorf("the label %v is not %q", c.value, c.text)
+		}
+	}
+	if labelled(true) == labelled(false) {
+		t.Error("two labels have one digest")
+	}
+}
+
 func TestCheckHasNoDigestForAMalformedWorkload(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, offline())

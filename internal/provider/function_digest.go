@@ -28,7 +28,7 @@ func digestDefinition() function.Definition {
 	}
 }
 
-func evaluateDigest(arguments []tftypes.Value) answer {
+func evaluateDigest(arguments []tftypes.Value, _ tftypes.Type) answer {
 	const document = 0
 	text, _ := asText(arguments[document])
 	if err := readDocument([]byte(text)); err != nil {

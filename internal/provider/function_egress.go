@@ -34,7 +34,7 @@ func egressAllowsDefinition() function.Definition {
 	}
 }
 
-func evaluateEgressAllows(arguments []tftypes.Value) answer {
+func evaluateEgressAllows(arguments []tftypes.Value, _ tftypes.Type) answer {
 	const object, request = 0, 1
 	asked, wanted, problems := readRequest(arguments[request])
 	ask, faults := readEgressObject(arguments[object])
@@ -140,7 +140,7 @@ func normalizeHostDefinition() function.Definition {
 	}
 }
 
-func evaluateNormalizeHost(arguments []tftypes.Value) answer {
+func evaluateNormalizeHost(arguments []tftypes.Value, _ tftypes.Type) answer {
 	const host = 0
 	text, _ := asText(arguments[host])
 	normal, err := egress.NormalizeHost(text)

@@ -28,7 +28,7 @@ func meetsFloorDefinition() function.Definition {
 	}
 }
 
-func evaluateMeetsFloor(arguments []tftypes.Value) answer {
+func evaluateMeetsFloor(arguments []tftypes.Value, _ tftypes.Type) answer {
 	const rung, floor = 0, 1
 	have, complaints := rungOf(arguments[rung], rung, sandbox.Path("rung"))
 	want, more := rungOf(arguments[floor], floor, sandbox.Path("floor"))
@@ -61,7 +61,7 @@ func strongestDefinition() function.Definition {
 	}
 }
 
-func evaluateStrongest(arguments []tftypes.Value) answer {
+func evaluateStrongest(arguments []tftypes.Value, _ tftypes.Type) answer {
 	var strongest sandbox.Isolation
 	var complaints []complaint
 	open := false

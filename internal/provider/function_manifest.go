@@ -18,11 +18,11 @@ func newManifestFunction(getenv func(string) string) func() function.Function {
 	return func() function.Function {
 		return &pureFunction{
 			name: "manifest", definition: manifestDefinition,
-			evaluate: func(arguments []tftypes.Value) answer {
+			evaluate: func(arguments []tftypes.Value, returns tftypes.Type) answer {
 				if file := getenv(envPolicyFile); file != "" {
 					return answer{complaints: about(0, []sandbox.Finding{notCarried(file)})}
 				}
-				return evaluateManifestFunction(arguments)
+				return evaluateManifestFunction(arguments, returns)
 			},
 		}
 	}
@@ -71,7 +71,7 @@ const (
 	manifestGeneration
 )
 
-func evaluateManifestFunction(arguments []tftypes.Value) answer {
+func evaluateManifestFunction(arguments []tftypes.Value, returns tftypes.Type) answer {
 	parts := map[string]tftypes.Value{"policy": arguments[manifestPolicy], "workloads": arguments[manifestWorkloads]}
 	switch generations := arguments[manifestGeneration:]; len(generations) {
 	case 0:
@@ -95,17 +95,15 @@ func evaluateManifestFunction(arguments []tftypes.Value) answer {
 	if denied(findings) {
 		return answer{complaints: byParameter(findings)}
 	}
-	typ := resultType(manifestResult())
 	if !settled || sandbox.Decide(findings).Verdict != sandbox.Allow {
-		return answer{value: unknownResult(typ)}
+		return answer{value: attributesOf(returns).unknown().of(returns)}
 	}
 	document, err := in.document(nil).Encode()
 	if err != nil {
 		return answer{complaints: byParameter(sandbox.FindingsAt(err, nil))}
 	}
-	return answer{value: tftypes.NewValue(typ, map[string]tftypes.Value{
-		"document": textValue(string(document)), "digest": textValue(string(manifest.DigestOf(document))),
-	})}
+	made := computed{"document": textValue(string(document)), "digest": textValue(string(manifest.DigestOf(document)))}
+	return answer{value: made.of(returns)}
 }
 
 // byParameter puts findings about a manifest at the arguments it was made of.

@@ -43,15 +43,14 @@ func policyResult() map[string]attr.Type {
 	return attributes
 }
 
-func evaluatePolicyFunction(arguments []tftypes.Value) answer {
+func evaluatePolicyFunction(arguments []tftypes.Value, returns tftypes.Type) answer {
 	const object = 0
 	in := readPolicy(arguments[object], true)
 	a := admit(in, nil, validating)
 	if denied(a.findings) {
 		return answer{complaints: about(object, a.findings)}
 	}
-	typ := resultType(policyResult())
-	whole, err := conform(arguments[object], typ)
+	whole, err := conform(arguments[object], returns)
 	if err != nil {
 		return answer{complaints: about(object, unreadable(err))}
 	}

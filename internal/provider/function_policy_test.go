@@ -24,12 +24,12 @@ func open() map[string]any {
 
 // resourceForm is a policy as the resource's type has it: lists of text.
 func resourceForm(attrs map[string]any) map[string]any {
-	rules, ok := attrs["egress_rules"].(map[string]any)
-	if !ok {
+	if _, ok := attrs["egress_rules"]; !ok {
 		return attrs
 	}
-	api := with(rules["api"].(map[string]any), map[string]any{"ports": []string{"443", "8000-8099"}})
-	return with(attrs, map[string]any{"egress_rules": map[string]any{"api": api}})
+	return with(attrs, map[string]any{"egress_rules": map[string]any{"api": map[string]any{
+		"host": "api.example.com", "ports": []string{"443", "8000-8099"}, "methods": []string{"GET"}, "paths": []string{"/v1"},
+	}}})
 }
 
 func TestPolicyFunctionHasTheDigestOfTheResource(t *testing.T) {

@@ -21,7 +21,8 @@ var _ function.Function = (*pureFunction)(nil)
 type pureFunction struct {
 	name       string
 	definition func() function.Definition
-	evaluate   func(arguments []tftypes.Value) answer
+	// evaluate makes a value of the return type, which is returns.
+	evaluate func(arguments []tftypes.Value, returns tftypes.Type) answer
 }
 
 // answer is what a function says: a value of its return type or, when there are
@@ -66,12 +67,13 @@ func (f *pureFunction) Run(ctx context.Context, req function.RunRequest, resp *f
 		resp.Error = functionFault(err)
 		return
 	}
-	said := f.evaluate(arguments)
+	returns := definition.Return.GetType()
+	said := f.evaluate(arguments, returns.TerraformType(ctx))
 	if len(said.complaints) > 0 {
 		resp.Error = functionError(said.complaints)
 		return
 	}
-	result, err := definition.Return.GetType().ValueFromTerraform(ctx, said.value)
+	result, err := returns.ValueFromTerraform(ctx, said.value)
 	if err != nil {
 		resp.Error = functionFault(fmt.Errorf("return the result of %s: %w", f.name, err))
 		return
@@ -146,22 +148,4 @@ func objectParameter(name, description string) function.DynamicParameter {
 
 func textParameter(name, description string) function.StringParameter {
 	return function.StringParameter{Name: name, MarkdownDescription: description}
-}
-
-// resultType is the type of an object that a function returns.
-func resultType(attributes map[string]attr.Type) tftypes.Object {
-	typ := tftypes.Object{AttributeTypes: make(map[string]tftypes.Type, len(attributes))}
-	for name, t := range attributes {
-		typ.AttributeTypes[name] = t.TerraformType(context.Background())
-	}
-	return typ
-}
-
-// unknownResult is an object of a type whose every attribute is not known yet.
-func unknownResult(typ tftypes.Object) tftypes.Value {
-	attributes := make(map[string]tftypes.Value, len(typ.AttributeTypes))
-	for name, t := range typ.AttributeTypes {
-		attributes[name] = tftypes.NewValue(t, tftypes.UnknownValue)
-	}
-	return tftypes.NewValue(typ, attributes)
 }

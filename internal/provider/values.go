@@ -28,6 +28,11 @@ func unknownTexts() tftypes.Value {
 	return tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, tftypes.UnknownValue)
 }
 
+// of is an object of these attributes.
+func (c computed) of(typ tftypes.Type) tftypes.Value {
+	return tftypes.NewValue(typ, map[string]tftypes.Value(c))
+}
+
 // fill returns the object with its computed attributes set.
 func (c computed) fill(object tftypes.Value) (tftypes.Value, error) {
 	attrs := map[string]tftypes.Value{}
@@ -46,3 +51,56 @@ func providerFault(err error) diag.Diagnostic {
 	return diag.NewErrorDiagnostic("The provider failed at its own work",
 		"It could not "+err.Error()+".\n\nPlease report this with the configuration that led here.")
 }
+
+// computedTypes are the types of an object's attributes, for building values.
+type computedTypes map[string]tftypes.Type
+
+// attributesOf are those of an object type; no other type has any.
+func attributesOf(typ tftypes.Type) computedTypes {
+	object, ok := typ.(tftypes.Object)
+	if !ok {
+		return nil
+	}
+	return object.AttributeTypes
+}
+
+// unknown are the attributes when none is known yet.
+func (t computedTypes) unknown() computed {
+	values := make(computed, len(t))
+	for name, typ := range t {
+		values[name] = tftypes.NewValue(typ, tftypes.UnknownValue)
+	}
+	return values
+}
+
+// elementType is the type of a collection's elements.
+func elementType(typ tftypes.Type) tftypes.Type {
+	switch typ := typ.(type) {
+	case tftypes.Map:
+		return typ.ElementType
+	case tftypes.List:
+		return typ.ElementType
+	default:
+		return typ
+	}
+}
+
+func textOrNull(text string) tftypes.Value {
+	if text == "" {
+		return tftypes.NewValue(tftypes.String, nil)
+	}
+	return textValue(text)
+}
+
+func flagValue(b bool) tftypes.Value { return tftypes.NewValue(tftypes.Bool, b) }
+
+func unknownFlag() tftypes.Value { return tftypes.NewValue(tftypes.Bool, tftypes.UnknownValue) }
+
+func textsOrNull(texts []string) tftypes.Value {
+	if texts == nil {
+		return tftypes.NewValue(tftypes.List{ElementType: tftypes.String}, nil)
+	}
+	return textsValue(texts)
+}
+
+func numberValue(n int64) tftypes.Value { return tftypes.NewValue(tftypes.Number, n) }
