@@ -119,7 +119,7 @@ resource "sandbox_workload" "x" {
     ok  = { path = "a.csv" }
     bad = { path = "../b.csv", name = "b.csv" } # here
   }
-}`, `spec.output_invalid at outputs["bad"].path`},
+}`, `output.name_invalid at outputs["bad"].path`},
 		"a reserved label": {`
 resource "sandbox_workload" "x" {
   policy   = { minimum_isolation = "runtime" }
