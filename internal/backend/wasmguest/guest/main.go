@@ -1,0 +1,150 @@
+//go:build wasip1
+
+// Command guest is the JavaScript interpreter that runs inside the wasm
+// sandbox: goja, a handful of functions, and nothing else. It is built for WASI
+// only, embedded by the package above it, and never linked into a host program.
+//
+// A run is one process. The program's text arrives on standard input; what it
+// prints leaves on standard output and standard error; its files live below
+// /work. Package wasmguest documents the functions a program may call and the
+// exit statuses.
+//
+// Read main.go for the life of a run, print.go for how values become text,
+// files.go for the work directory.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+)
+
+// The statuses of a run, for package wasmguest to read. Whatever else comes back
+// is the death of the Go runtime itself.
+const (
+	exitProgram        = 0x100 // plus the program's own status, 0 to 255
+	exitStackExhausted = 0x200
+	exitInterpreter    = 0x201
+
+	statusUncaught = 1
+	statusSyntax   = 2
+)
+
+const (
+	// maxCalls bounds the depth of JavaScript calls. At this depth the
+	// interpreter's own stacks are a few megabytes.
+	maxCalls = 4096
+	// maxStack bounds the Go stack, which native code such as the parser or
+	// JSON.stringify uses for its recursion, in bytes.
+	maxStack = 64 << 20
+)
+
+//go:wasmimport sandbox memory_limit
+func memoryLimit() uint32
+
+func main() {
+	// Collecting before the limit is reached is the difference between a program
+	// that makes garbage and one that needs the memory.
+	debug.SetMemoryLimit(int64(memoryLimit()) / 8 * 7)
+	debug.SetMaxStack(maxStack)
+	os.Exit(run())
+}
+
+func run() (exit int) {
+	defer func() {
+		if r := recover(); r != nil {
+			fmt.Fprintln(os.Stderr, "interpreter:", r)
+			exit = exitInterpreter
+		}
+	}()
+	text, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "read program:", err)
+		return exitInterpreter
+	}
+	program, err := goja.Compile("program.js", string(text), false)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, syntaxText(err))
+		return exitProgram + statusSyntax
+	}
+
+	vm := goja.New()
+	vm.SetMaxCallStackSize(maxCalls)
+	rejections := trackRejections(vm)
+	if err := errors.Join(installPrint(vm), installFiles(vm), installProcess(vm)); err != nil {
+		fmt.Fprintln(os.Stderr, "interpreter:", err)
+		return exitInterpreter
+	}
+	if _, err := vm.RunProgram(program); err != nil {
+		return failed(err)
+	}
+	return rejections.exit()
+}
+
+// failed says on standard error how the program ended and gives the status.
+func failed(err error) int {
+	var overflow *goja.StackOverflowError
+	var exited *goja.InterruptedError
+	var thrown *goja.Exception
+	switch {
+	case errors.As(err, &exited):
+		if status, ok := exited.Value().(exitStatus); ok {
+			return exitProgram + int(status)
+		}
+		return exitInterpreter
+	case errors.As(err, &overflow):
+		fmt.Fprintln(os.Stderr, "RangeError: Maximum call stack size exceeded")
+		return exitStackExhausted
+	case errors.As(err, &thrown):
+		fmt.Fprintln(os.Stderr, "Uncaught "+thrown.String())
+		return exitProgram + statusUncaught
+	default:
+		fmt.Fprintln(os.Stderr, err)
+		return exitInterpreter
+	}
+}
+
+func syntaxText(err error) string {
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return "SyntaxError: " + list[0].Error()
+	}
+	return err.Error()
+}
+
+// rejections are the promises that were rejected and that nobody handled yet, in
+// the order in which they were rejected.
+type rejections struct {
+	vm   *goja.Runtime
+	open []*goja.Promise
+}
+
+func trackRejections(vm *goja.Runtime) *rejections {
+	r := &rejections{vm: vm}
+	vm.SetPromiseRejectionTracker(func(p *goja.Promise, op goja.PromiseRejectionOperation) {
+		if op == goja.PromiseRejectionReject {
+			r.open = append(r.open, p)
+			return
+		}
+		for i, q := range r.open {
+			if q == p {
+				r.open = append(r.open[:i], r.open[i+1:]...)
+				return
+			}
+		}
+	})
+	return r
+}
+
+func (r *rejections) exit() int {
+	if len(r.open) == 0 {
+		return exitProgram
+	}
+	fmt.Fprintln(os.Stderr, "Uncaught (in promise) "+text(r.vm, r.open[0].Result()))
+	return exitProgram + statusUncaught
+}
