@@ -7,16 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 	"syscall"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
 )
-
-// workDirectory is where the host mounts the sandbox's files. It is the only
-// mount, so a path that leaves it reaches nothing.
-const workDirectory = "/work"
 
 // files are the program's functions on its work directory. Each throws an Error
 // whose code is the POSIX name of what went wrong, such as "ENOENT".
@@ -93,7 +88,7 @@ func (f files) put(call goja.FunctionCall, fn string, how int) goja.Value {
 // list is listFiles(directory = "."): its direct children by name, each
 // {name, kind: "file" | "directory", size}.
 func (f files) list(call goja.FunctionCall) goja.Value {
-	dir := workDirectory
+	dir := "."
 	if !goja.IsUndefined(call.Argument(0)) {
 		dir = f.path(call)
 	}
@@ -148,18 +143,14 @@ func (f files) remove(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// path is the first argument as an absolute path, relative ones below the work
-// directory.
+// path is the first argument. Relative paths start at the work directory, which
+// is the first mount; a path outside the mounts reaches nothing.
 func (f files) path(call goja.FunctionCall) string {
 	v := call.Argument(0)
 	if goja.IsUndefined(v) || goja.IsNull(v) || v.String() == "" {
 		panic(f.vm.NewTypeError("a path is required"))
 	}
-	name := v.String()
-	if !strings.HasPrefix(name, "/") {
-		name = workDirectory + "/" + name
-	}
-	return name
+	return v.String()
 }
 
 func (f files) bytes(fn string, v goja.Value) []byte {

@@ -4,10 +4,10 @@
 // sandbox: goja, a handful of functions, and nothing else. It is built for WASI
 // only, embedded by the package above it, and never linked into a host program.
 //
-// A run is one process. The program's text arrives on standard input; what it
-// prints leaves on standard output and standard error; its files live below
-// /work. Package wasmguest documents the functions a program may call and the
-// exit statuses.
+// A run is one process. The host hands over the program's text; what it prints
+// leaves on standard output and standard error; its files live in the one
+// directory that is mounted. Package wasmguest documents the functions a program
+// may call and the exit statuses.
 //
 // Read main.go for the life of a run, print.go for how values become text,
 // files.go for the work directory.
@@ -16,9 +16,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
+	"unsafe"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
@@ -44,8 +44,22 @@ const (
 	maxStack = 64 << 20
 )
 
+// memoryLimit is how much memory the run may have, in bytes.
+//
 //go:wasmimport sandbox memory_limit
 func memoryLimit() uint32
+
+// copySource copies the program's text to ptr if it is not longer than size, and
+// answers its length.
+//
+//go:wasmimport sandbox source
+func copySource(ptr unsafe.Pointer, size uint32) uint32
+
+func source() string {
+	text := make([]byte, copySource(nil, 0))
+	copySource(unsafe.Pointer(unsafe.SliceData(text)), uint32(len(text)))
+	return unsafe.String(unsafe.SliceData(text), len(text))
+}
 
 func main() {
 	// Collecting before the limit is reached is the difference between a program
@@ -62,12 +76,7 @@ func run() (exit int) {
 			exit = exitInterpreter
 		}
 	}()
-	text, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "read program:", err)
-		return exitInterpreter
-	}
-	program, err := goja.Compile("program.js", string(text), false)
+	program, err := goja.Compile("program.js", source(), false)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, syntaxText(err))
 		return exitProgram + statusSyntax

@@ -3,6 +3,9 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"os"
 	"time"
 
 	"github.com/dop251/goja"
@@ -12,9 +15,20 @@ import (
 // program calls exit.
 type exitStatus uint8
 
-// installProcess gives the program exit(status = 0), which ends it at once, and
+// installProcess gives the program args, its arguments; input(), the whole of
+// its standard input as text; exit(status = 0), which ends it at once; and
 // sleep(milliseconds), which waits.
 func installProcess(vm *goja.Runtime) error {
+	args := make([]any, len(os.Args)-1)
+	for i, arg := range os.Args[1:] {
+		args[i] = arg
+	}
+	if err := errors.Join(vm.Set("args", vm.NewArray(args...)), vm.Set("input", func() (string, error) {
+		text, err := io.ReadAll(os.Stdin)
+		return string(text), err
+	})); err != nil {
+		return err
+	}
 	err := vm.Set("exit", func(call goja.FunctionCall) goja.Value {
 		var status int64
 		if v := call.Argument(0); !goja.IsUndefined(v) {
