@@ -182,6 +182,9 @@ func (f files) throw(fn string, err error) {
 		name = errnoName(errno)
 	}
 	message := fn + ": " + err.Error()
+	if name == "EPERM" {
+		message = fn + ": path is outside the work directory"
+	}
 	if err := errors.Join(thrown.Set("code", name), thrown.Set("message", message)); err != nil {
 		panic(f.vm.NewGoError(err))
 	}
@@ -208,10 +211,8 @@ func errnoName(errno syscall.Errno) string {
 		return "EMFILE"
 	case syscall.EINVAL:
 		return "EINVAL"
-	case syscall.EPERM, syscall.EACCES, syscall.Errno(76):
+	case syscall.EBADF, syscall.ENOTCAPABLE: // no mount has the path, or it leaves its mount
 		return "EPERM"
-	case syscall.EBADF:
-		return "EBADF"
 	default:
 		return "EIO"
 	}
