@@ -42,6 +42,11 @@ const (
 	// maxStack bounds the Go stack, which native code such as the parser or
 	// JSON.stringify uses for its recursion, in bytes.
 	maxStack = 64 << 20
+	// collectAt is how much garbage may stand beside what is in use, in percent.
+	// Two thirds of the memory limit are then usable. A soft limit near the hard
+	// one would leave more, but a program that fills its memory would spend
+	// minutes collecting before it ends.
+	collectAt = 50
 )
 
 // memoryLimit is how much memory the run may have, in bytes.
@@ -62,10 +67,8 @@ func source() string {
 }
 
 func main() {
-	// Collecting before the limit is reached is the difference between a program
-	// that makes garbage and one that needs the memory.
-	debug.SetMemoryLimit(int64(memoryLimit()) / 8 * 7)
-	debug.SetMaxStack(maxStack)
+	debug.SetGCPercent(collectAt)
+	debug.SetMaxStack(min(maxStack, int(memoryLimit())/4))
 	os.Exit(run())
 }
 

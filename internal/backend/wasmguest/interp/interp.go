@@ -143,6 +143,7 @@ func (i *Interpreter) build(b *building) {
 		i.mu.Unlock()
 		return
 	}
+	i.options.Module = nil // which may hold the module's bytes
 	if i.options.Compiled != nil {
 		i.options.Compiled(time.Since(start))
 	}
