@@ -141,7 +141,7 @@ func TestDeadlineThatPassesInTheQueueIsQueued(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, wasm.Config{MemoryBytes: 96 << 20})
+	e := newEngine(t, wasm.Config{MemoryBytes: 64 << 20})
 	for name, source := range map[string]string{
 		"endless arrays":   `const keep = []; for (;;) keep.push(new Array(1000).fill(7))`,
 		"endless objects":  `let o = null; for (;;) o = {o}`,
