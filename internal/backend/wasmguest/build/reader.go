@@ -58,6 +58,16 @@ func (r *reader) uint() uint64 {
 	return n
 }
 
+// count is the length of a list, whose elements take at least a byte each.
+func (r *reader) count() uint64 {
+	n := r.uint()
+	if n > uint64(len(r.rest)) {
+		r.err, r.rest = errCut, nil
+		return 0
+	}
+	return n
+}
+
 // skip passes over one LEB128 integer of either sign.
 func (r *reader) skip() {
 	for r.byte()&0x80 != 0 {

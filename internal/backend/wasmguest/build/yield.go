@@ -93,7 +93,7 @@ func (y *yielder) section(id byte, section []byte) ([]byte, error) {
 
 func (y *yielder) imports(section []byte) error {
 	r := reader{rest: section}
-	for range r.uint() {
+	for range r.count() {
 		module, name := string(r.bytes(r.uint())), string(r.bytes(r.uint()))
 		switch kind := r.byte(); kind {
 		case 0: // function
@@ -172,7 +172,10 @@ func i32Const(n int) []byte {
 
 func (y *yielder) code(section []byte) ([]byte, error) {
 	r := reader{rest: section}
-	count := r.uint()
+	count := r.count()
+	if r.err != nil {
+		return nil, r.err
+	}
 	out := binary.AppendUvarint(make([]byte, 0, len(section)*5/4), count)
 	for i := range count {
 		body := r.bytes(r.uint())
@@ -191,7 +194,7 @@ func (y *yielder) code(section []byte) ([]byte, error) {
 
 func (y *yielder) body(body []byte) ([]byte, error) {
 	r := reader{rest: body}
-	for range r.uint() { // local variables: count and type
+	for range r.count() { // local variables: count and type
 		r.uint()
 		r.byte()
 	}
