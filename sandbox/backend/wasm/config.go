@@ -200,15 +200,17 @@ func (c Config) cacheDir(notice func(string)) (string, error) {
 		}
 		return dir, nil
 	}
-	base, err := os.UserCacheDir()
+	return defaultCacheDir(notice), nil
+}
+
+func defaultCacheDir(notice func(string)) string {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir, err = interp.PrepareCacheDir(filepath.Join(dir, "sandbox", "wasm"))
+	}
 	if err != nil {
 		notice("no compiled code is kept: " + err.Error())
-		return "", nil
+		return ""
 	}
-	dir, err := interp.PrepareCacheDir(filepath.Join(base, "sandbox", "wasm"))
-	if err != nil {
-		notice("no compiled code is kept: " + err.Error())
-		return "", nil
-	}
-	return dir, nil
+	return dir
 }

@@ -216,14 +216,14 @@ func TestDeclarationsAgreeWithTheEngine(t *testing.T) {
 }
 
 // cpython is the interpreter that the fetch-cpython script prints the path of.
-func cpython(t testing.TB) *wasm.Interpreter {
-	t.Helper()
+func cpython(tb testing.TB) *wasm.Interpreter {
+	tb.Helper()
 	path := os.Getenv("SANDBOX_TEST_CPYTHON_WASM")
 	if path == "" {
 		if os.Getenv("CI") != "" {
-			t.Fatal("SANDBOX_TEST_CPYTHON_WASM is not set: run internal/backend/wasmguest/fetch-cpython")
+			tb.Fatal("SANDBOX_TEST_CPYTHON_WASM is not set: run internal/backend/wasmguest/fetch-cpython")
 		}
-		t.Skip("SANDBOX_TEST_CPYTHON_WASM does not name a CPython: run internal/backend/wasmguest/fetch-cpython")
+		tb.Skip("SANDBOX_TEST_CPYTHON_WASM does not name a CPython: run internal/backend/wasmguest/fetch-cpython")
 	}
 	return &wasm.Interpreter{
 		Path:   path,

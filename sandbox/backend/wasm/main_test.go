@@ -34,24 +34,24 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func sharedEngine(t testing.TB) *wasm.Engine {
-	t.Helper()
+func sharedEngine(tb testing.TB) *wasm.Engine {
+	tb.Helper()
 	e, err := shared()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return e
 }
 
-func newEngine(t testing.TB, config wasm.Config) *wasm.Engine {
-	t.Helper()
+func newEngine(tb testing.TB, config wasm.Config) *wasm.Engine {
+	tb.Helper()
 	e, err := wasm.NewEngine(config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return e
@@ -63,19 +63,19 @@ type box struct {
 	t testing.TB
 }
 
-func start(t testing.TB, e *wasm.Engine) box {
-	t.Helper()
-	name := "t-" + sandbox.Echo(t.Name())
-	started, err := e.Start(t.Context(), engine.StartRequest{Name: name, WorkDir: "/work"})
+func start(tb testing.TB, e *wasm.Engine) box {
+	tb.Helper()
+	name := "t-" + sandbox.Echo(tb.Name())
+	started, err := e.Start(tb.Context(), engine.StartRequest{Name: name, WorkDir: "/work"})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := e.Delete(context.Background(), started.Guest.ID()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	return box{started.Guest, t}
+	return box{started.Guest, tb}
 }
 
 type result struct {

@@ -126,30 +126,30 @@ func TestProgramReachesOnlyItsWorkDirectory(t *testing.T) {
 func TestFileFunctions(t *testing.T) {
 	t.Parallel()
 	b := start(t, sharedEngine(t))
-	for source, want := range map[string]string{
-		`writeFile("t", "zażółć"); print(readFile("t"))`:                                                                                         "zażółć\n",
-		`writeFile("b", new Uint8Array([0, 255, 10])); let a = readFile("b", "bytes"); print(a instanceof Uint8Array, a.length, a[1])`:           "true 3 255\n",
-		`writeFile("v", new Uint8Array([1, 2, 3, 4]).subarray(1, 3)); print(readFile("v", "bytes").length)`:                                      "2\n",
-		`writeFile("buf", new Uint16Array([1]).buffer); print(readFile("buf", "bytes").length)`:                                                  "2\n",
-		`writeFile("bad", new Uint8Array([255])); try { readFile("bad") } catch (e) { print(e.message) }`:                                        "readFile: bad is not UTF-8 text; read it with readFile(path, \"bytes\")\n",
-		`writeFile("ap", "a"); appendFile("ap", "b"); print(readFile("ap"))`:                                                                     "ab\n",
-		`writeFile("l/x", "12"); writeFile("l/y/z", ""); print(listFiles("l"))`:                                                                  `[{"name":"x","kind":"file","size":2},{"name":"y","kind":"directory","size":0}]` + "\n",
-		`writeFile("r/x", ""); try { removeFile("r") } catch (e) { print(e.code) } removeFile("r", {recursive: true}); print(listFiles("r2x0"))`: "",
-		`removeFile("never"); print("fine")`:                                     "fine\n",
-		`try { readFile("") } catch (e) { print(e.message) }`:                    "a path is required\n",
-		`try { writeFile("n", 5) } catch (e) { print(e.message) }`:               "writeFile: data must be a string, an ArrayBuffer or a view of one\n",
-		`writeFile("f", ""); try { listFiles("f") } catch (e) { print(e.code) }`: "ENOTDIR\n",
-		`try { writeFile("x".repeat(300), "") } catch (e) { print(e.code) }`:     "ENAMETOOLONG\n",
+	for _, c := range []struct{ source, want string }{
+		{`writeFile("t", "zażółć"); print(readFile("t"))`, "zażółć\n"},
+		{`writeFile("b", new Uint8Array([0, 255, 10])); let a = readFile("b", "bytes"); print(a instanceof Uint8Array, a.length, a[1])`, "true 3 255\n"},
+		{`writeFile("v", new Uint8Array([1, 2, 3, 4]).subarray(1, 3)); print(readFile("v", "bytes").length)`, "2\n"},
+		{`writeFile("buf", new Uint16Array([1]).buffer); print(readFile("buf", "bytes").length)`, "2\n"},
+		{`writeFile("bad", new Uint8Array([255])); try { readFile("bad") } catch (e) { print(e.message) }`, "readFile: bad is not UTF-8 text; read it with readFile(path, \"bytes\")\n"},
+		{`writeFile("ap", "a"); appendFile("ap", "b"); print(readFile("ap"))`, "ab\n"},
+		{`writeFile("l/x", "12"); writeFile("l/y/z", ""); print(listFiles("l"))`, `[{"name":"x","kind":"file","size":2},{"name":"y","kind":"directory","size":0}]` + "\n"},
+		{`writeFile("r/x", ""); try { removeFile("r") } catch (e) { print(e.code) } removeFile("r", {recursive: true}); print(listFiles("r2x0"))`, ""},
+		{`removeFile("never"); print("fine")`, "fine\n"},
+		{`try { readFile("") } catch (e) { print(e.message) }`, "a path is required\n"},
+		{`try { writeFile("n", 5) } catch (e) { print(e.message) }`, "writeFile: data must be a string, an ArrayBuffer or a view of one\n"},
+		{`writeFile("f", ""); try { listFiles("f") } catch (e) { print(e.code) }`, "ENOTDIR\n"},
+		{`try { writeFile("x".repeat(300), "") } catch (e) { print(e.code) }`, "ENAMETOOLONG\n"},
 	} {
-		r := b.run(source)
-		if want == "" {
+		r := b.run(c.source)
+		if c.want == "" {
 			if r.exit != 1 || r.stdout != "EISDIR\n" || !strings.Contains(r.stderr, "ENOENT") && !strings.Contains(r.stderr, "No such file") {
-				t.Errorf("%s: %+v", source, r)
+				t.Errorf("%s: %+v", c.source, r)
 			}
 			continue
 		}
-		if r.stdout != want || r.exit != 0 {
-			t.Errorf("%s\nprinted %q, exit %d, stderr %q", source, r.stdout, r.exit, r.stderr)
+		if r.stdout != c.want || r.exit != 0 {
+			t.Errorf("%s\nprinted %q, exit %d, stderr %q", c.source, r.stdout, r.exit, r.stderr)
 		}
 	}
 }

@@ -39,7 +39,8 @@ func (g *guest) RunCode(ctx context.Context, req engine.CodeRequest) (exitCode i
 	defer leave()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(g.life, func() { cancel(engine.ErrGone) })()
+	alive := context.AfterFunc(g.life, func() { cancel(engine.ErrGone) }) //nolint:contextcheck // the sandbox's life, not the call's
+	defer alive()
 
 	program, err := g.program(req)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,12 +35,12 @@ type Result struct {
 // Guest builds the package in dir for WASI, inserts the yields and compresses
 // it. The same source, dependencies and toolchain give the same bytes on every
 // machine: nothing of the path, the version control or the environment gets in.
-func Guest(ctx context.Context, dir string) (Result, error) {
+func Guest(ctx context.Context, dir string) (_ Result, err error) {
 	scratch, err := os.MkdirTemp("", "wasmguest")
 	if err != nil {
 		return Result{}, err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 
 	out := filepath.Join(scratch, "guest.wasm")
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-buildvcs=false",

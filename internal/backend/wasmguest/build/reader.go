@@ -70,7 +70,9 @@ func (r *reader) count() uint64 {
 
 // skip passes over one LEB128 integer of either sign.
 func (r *reader) skip() {
-	for r.byte()&0x80 != 0 {
+	more := true
+	for more {
+		more = r.byte()&0x80 != 0
 	}
 }
 

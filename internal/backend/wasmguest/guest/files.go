@@ -177,8 +177,7 @@ func (f files) bytes(fn string, v goja.Value) []byte {
 func (f files) throw(fn string, err error) {
 	thrown := f.vm.NewGoError(err)
 	name := "EIO"
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		name = errnoName(errno)
 	}
 	message := fn + ": " + err.Error()

@@ -9,6 +9,8 @@
 // directory that is mounted. Package wasmguest documents the functions a program
 // may call and the exit statuses.
 //
+// A panic with a JavaScript value is how a Go function throws in goja.
+//
 // Read main.go for the life of a run, print.go for how values become text,
 // files.go for the work directory.
 package main
@@ -63,7 +65,7 @@ func copySource(ptr unsafe.Pointer, size uint32) uint32
 func source() string {
 	text := make([]byte, copySource(nil, 0))
 	copySource(unsafe.Pointer(unsafe.SliceData(text)), uint32(len(text)))
-	return unsafe.String(unsafe.SliceData(text), len(text))
+	return string(text)
 }
 
 func main() {

@@ -11,39 +11,26 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/wasmguest/interp"
 )
 
+// spoiler does something to a cache directory.
+type spoiler func(t *testing.T, dir string)
+
 func TestOnlyAPrivateDirectoryHoldsCompiledCode(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		spoil func(t *testing.T, dir string)
+		spoil spoiler
 		want  error
 	}{
-		"a new directory": {func(*testing.T, string) {}, nil},
-		"one with our entries": {func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "v1", "entry"), 0o600)
-		}, nil},
-		"readable by others":    {func(t *testing.T, dir string) { chmod(t, dir, 0o755) }, nil},
-		"writable by the group": {func(t *testing.T, dir string) { chmod(t, dir, 0o770) }, interp.ErrCacheUnfit},
-		"writable by all":       {func(t *testing.T, dir string) { chmod(t, dir, 0o777) }, interp.ErrCacheUnfit},
-		"writable by all but sticky": {func(t *testing.T, dir string) {
-			chmod(t, dir, 0o777|os.ModeSticky)
-		}, interp.ErrCacheUnfit},
-		"an entry writable by others": {func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "v1", "entry"), 0o602)
-		}, interp.ErrCacheUnfit},
-		"an entry that is a link": {func(t *testing.T, dir string) {
-			if err := os.Symlink("/etc/passwd", filepath.Join(dir, "entry")); err != nil {
-				t.Fatal(err)
-			}
-		}, interp.ErrCacheUnfit},
-		"a directory above is writable by others": {func(t *testing.T, dir string) {
-			chmod(t, filepath.Dir(dir), 0o777)
-		}, interp.ErrCacheUnfit},
-		"a directory above is writable by others but sticky": {func(t *testing.T, dir string) {
-			chmod(t, filepath.Dir(dir), 0o777|os.ModeSticky)
-		}, nil},
-		"an entry of another user": {func(t *testing.T, dir string) {
-			foreign(t, filepath.Join(dir, "entry"))
-		}, interp.ErrCacheUnfit},
+		"a new directory":                                    {nothing, nil},
+		"one with our entries":                               {entryOf(0o600), nil},
+		"readable by others":                                 {modeOf(".", 0o755), nil},
+		"writable by the group":                              {modeOf(".", 0o770), interp.ErrCacheUnfit},
+		"writable by all":                                    {modeOf(".", 0o777), interp.ErrCacheUnfit},
+		"writable by all but sticky":                         {modeOf(".", 0o777|os.ModeSticky), interp.ErrCacheUnfit},
+		"an entry writable by others":                        {entryOf(0o602), interp.ErrCacheUnfit},
+		"an entry that is a link":                            {link, interp.ErrCacheUnfit},
+		"a directory above is writable by others":            {modeOf("..", 0o777), interp.ErrCacheUnfit},
+		"a directory above is writable by others but sticky": {modeOf("..", 0o777|os.ModeSticky), nil},
+		"an entry of another user":                           {foreign, interp.ErrCacheUnfit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,10 +96,34 @@ func write(t *testing.T, path string, mode os.FileMode) {
 	chmod(t, path, mode)
 }
 
-func foreign(t *testing.T, path string) {
+func nothing(t *testing.T, _ string) { t.Helper() }
+
+// modeOf sets the mode of what stands at path from the directory.
+func modeOf(path string, mode os.FileMode) spoiler {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		chmod(t, filepath.Join(dir, path), mode)
+	}
+}
+
+func entryOf(mode os.FileMode) spoiler {
+	return func(t *testing.T, dir string) {
+		t.Helper()
+		write(t, filepath.Join(dir, "v1", "entry"), mode)
+	}
+}
+
+func link(t *testing.T, dir string) {
 	t.Helper()
-	write(t, path, 0o600)
-	if err := os.Chown(path, 65534, 65534); err != nil {
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "entry")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func foreign(t *testing.T, dir string) {
+	t.Helper()
+	write(t, filepath.Join(dir, "entry"), 0o600)
+	if err := os.Chown(filepath.Join(dir, "entry"), 65534, 65534); err != nil {
 		t.Skip("only root can give files away")
 	}
 }

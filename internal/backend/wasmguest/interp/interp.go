@@ -122,15 +122,24 @@ func (i *Interpreter) module(ctx context.Context) (*module, error) {
 	if b == nil {
 		b = &building{done: make(chan struct{})}
 		i.building = b
-		i.works.Go(func() { i.build(b) })
+		i.works.Go(func() { i.build(b) }) //nolint:contextcheck // outlives its first caller: it lives as long as i
 	}
 	i.mu.Unlock()
 	select {
 	case <-b.done:
 		return b.module, b.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, why(ctx)
 	}
+}
+
+// why is the error of a context that has ended, with its cause if that says more.
+func why(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 func (i *Interpreter) build(b *building) {

@@ -38,7 +38,7 @@ func (i *Interpreter) Run(ctx context.Context, program Program) (status uint32, 
 	}
 	if err != nil {
 		if ctx.Err() != nil {
-			return 0, fmt.Errorf("%w: %w", ErrQueued, context.Cause(ctx))
+			return 0, fmt.Errorf("%w: %w", ErrQueued, why(ctx))
 		}
 		return 0, err
 	}
@@ -66,13 +66,13 @@ func (i *Interpreter) within(ctx context.Context) (context.Context, context.Canc
 
 func (i *Interpreter) take(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return why(ctx)
 	}
 	select {
 	case i.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return why(ctx)
 	}
 }
 
@@ -107,10 +107,12 @@ func outcome(ctx context.Context, ended error, refused bool, err error) (uint32,
 	var exit *sys.ExitError
 	isExit := errors.As(err, &exit)
 	switch {
+	case ended != nil && ctx.Err() != nil:
+		return 0, why(ctx)
 	case ended != nil:
 		return 0, ended
 	case isExit && interrupted(exit.ExitCode()) && ctx.Err() != nil:
-		return 0, context.Cause(ctx)
+		return 0, why(ctx)
 	case err == nil:
 		return 0, nil
 	case refused && (!isExit || exit.ExitCode() != 0):

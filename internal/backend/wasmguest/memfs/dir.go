@@ -1,6 +1,7 @@
 package memfs
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -80,15 +81,13 @@ func (d Dir) MkdirAll(path string) error {
 		if i < len(path) && path[i] != '/' {
 			continue
 		}
-		switch err := d.Mkdir(path[:i]); err {
-		case nil:
-		case ErrExist:
+		if err := d.Mkdir(path[:i]); errors.Is(err, ErrExist) {
 			if info, err := d.Stat(path[:i]); err != nil {
 				return err
 			} else if !info.Dir {
 				return ErrNotDirectory
 			}
-		default:
+		} else if err != nil {
 			return err
 		}
 	}

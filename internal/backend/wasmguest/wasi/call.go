@@ -53,14 +53,14 @@ func valueTypes(spelling string) []api.ValueType {
 	return types
 }
 
+var errNoProcess = errors.New("guest called without a process: its context is not from Bind")
+
 // Call implements [api.GoModuleFunction]. Every host call of a run whose time is
 // up ends the run.
 func (f function) Call(ctx context.Context, mod api.Module, stack []uint64) {
 	p, ok := ctx.Value(processKey{}).(*Process)
 	if !ok {
-		// Only a caller inside this repository can get here; the engine turns the
-		// panic into an error of the call.
-		panic(errors.New("guest called without a process"))
+		panic(errNoProcess) //nolint:forbidigo // the engine recovers it into the call's error
 	}
 	p.check(ctx)
 	answer := f.run(call{ctx: ctx, p: p, memory: mod.Memory(), args: stack})

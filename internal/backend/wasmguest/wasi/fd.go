@@ -262,8 +262,8 @@ func fdRead(c call, d *descriptor) errno {
 		return errBadf
 	}
 	return c.transfer(3, func(b []byte) (int, errno) {
-		n, err, done := c.p.input.read(c.ctx, b)
-		if done {
+		n, err := c.p.input.read(c.ctx, b)
+		if errors.Is(err, errEnded) {
 			c.p.check(c.ctx)
 		}
 		return n, readErrno(err)

@@ -2,6 +2,7 @@ package wasi
 
 import (
 	"context"
+	"errors"
 	"io"
 )
 
@@ -24,22 +25,24 @@ type chunk struct {
 // maxRead bounds one read of the input, in bytes.
 const maxRead = 64 << 10
 
-// read answers some bytes, or an error and none. done reports that the context
-// ended first.
-func (in *input) read(ctx context.Context, p []byte) (n int, err error, done bool) {
+// errEnded says that the context ended before the read.
+var errEnded = errors.New("context ended")
+
+// read answers some bytes, or an error and none.
+func (in *input) read(ctx context.Context, p []byte) (int, error) {
 	if len(in.rest) == 0 && in.err == nil && len(p) > 0 {
 		if in.from == nil {
 			in.err = io.EOF
 		} else if !in.fill(ctx, min(len(p), maxRead)) {
-			return 0, nil, true
+			return 0, errEnded
 		}
 	}
-	n = copy(p, in.rest)
+	n := copy(p, in.rest)
 	in.rest = in.rest[n:]
 	if n > 0 || len(p) == 0 {
-		return n, nil, false
+		return n, nil
 	}
-	return 0, in.err, false
+	return 0, in.err
 }
 
 func (in *input) fill(ctx context.Context, size int) bool {

@@ -100,7 +100,7 @@ func (p *Process) end(reason error) {
 	if p.failure == nil {
 		p.failure = reason
 	}
-	panic(sys.NewExitError(exitInterrupted))
+	panic(sys.NewExitError(exitInterrupted)) //nolint:forbidigo // how a host function ends its guest; the engine recovers it
 }
 
 // check ends the guest if its time is up.
