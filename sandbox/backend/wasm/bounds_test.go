@@ -143,14 +143,12 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, wasm.Config{MemoryBytes: 64 << 20})
 	for name, source := range map[string]string{
-		"endless arrays":   `const keep = []; for (;;) keep.push(new Array(1000).fill(7))`,
-		"endless objects":  `let o = null; for (;;) o = {o}`,
-		"a giant string":   `"x".repeat(2 ** 30 - 1)`,
-		"doubling":         `let s = "x"; for (;;) { s += s; s.charCodeAt(0) }`,
-		"a giant buffer":   `new Uint8Array(2 ** 31)`,
-		"caught in vain":   `try { new Uint8Array(2 ** 31) } catch (e) { print("caught") }`,
-		"a giant map":      `const m = new Map(); for (let i = 0; ; i++) m.set(i, "value " + i)`,
-		"endless promises": `const p = []; for (;;) p.push(new Promise(() => {}))`,
+		"endless arrays":  `const keep = []; for (;;) keep.push(new Array(1000).fill(7))`,
+		"endless objects": `let o = null; for (;;) o = {o}`,
+		"a giant string":  `"x".repeat(2 ** 30 - 1)`,
+		"doubling":        `let s = "x"; for (;;) { s += s; s.charCodeAt(0) }`,
+		"a giant buffer":  `new Uint8Array(2 ** 31)`,
+		"caught in vain":  `try { new Uint8Array(2 ** 31) } catch (e) { print("caught") }`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

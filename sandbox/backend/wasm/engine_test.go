@@ -126,6 +126,7 @@ func TestDeleteEndsWhatRuns(t *testing.T) {
 
 func TestCloseEndsEverything(t *testing.T) {
 	t.Parallel()
+	start(t, sharedEngine(t)) // so that the code is in the cache
 	e, err := wasm.NewEngine(wasm.Config{})
 	if err != nil {
 		t.Fatal(err)

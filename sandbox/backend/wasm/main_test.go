@@ -43,8 +43,14 @@ func sharedEngine(tb testing.TB) *wasm.Engine {
 	return e
 }
 
+// newEngine makes an engine with settings of its own. The shared one compiles
+// first, so that the others find the code in the cache instead of all compiling
+// at once.
 func newEngine(tb testing.TB, config wasm.Config) *wasm.Engine {
 	tb.Helper()
+	if config.Interpreter == nil && !config.NoCache {
+		start(tb, sharedEngine(tb))
+	}
 	e, err := wasm.NewEngine(config)
 	if err != nil {
 		tb.Fatal(err)
