@@ -21,7 +21,7 @@ func TestDeadlineEndsWhateverTheProgramDoes(t *testing.T) {
 		"loops in a catch":   `print(1); for (;;) try { throw 1 } catch (e) {} finally {}`,
 		"sleeps an hour":     `print(1); sleep(3600e3)`,
 		"sleeps many times":  `print(1); for (;;) sleep(0)`,
-		"matches for ever":   `print(1); /^(a+)+$/.test("a".repeat(60) + "b")`,
+		"matches for ever":   `print(1); /^(a+)+(?!c)$/.test("a".repeat(60) + "b")`,
 		"backtracks":         `print(1); /(x+x+)+(?=y)z/.test("x".repeat(60))`,
 		"sorts for ever":     `print(1); for (;;) Array.from({length: 1e5}, (_, i) => -i).sort()`,
 		"fills arrays":       `print(1); for (;;) new Uint8Array(1e7).fill(1)`,
@@ -154,7 +154,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Parallel()
 			b := start(t, e)
 			r := b.run(source)
-			if !errors.Is(r.err, engine.ErrMemory) {
+			if !errors.Is(r.err, engine.ErrMemory) || r.stderr != "" {
 				t.Errorf("exit %d, error %v, stdout %q, stderr %.300q", r.exit, r.err, r.stdout, r.stderr)
 			}
 			b.alive()

@@ -8,11 +8,13 @@
 // internal/backend/wasmguest documents what its programs may call. Another WASI
 // interpreter, such as CPython, is configured by path and digest.
 //
-// Read [Config], then [NewEngine].
+// Read [Config], then [New].
 package wasm
 
 import (
+	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -21,10 +23,12 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/wasmguest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/wasmguest/interp"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/wasmguest/memfs"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend"
 )
 
 // Name is the backend's name.
@@ -75,36 +79,41 @@ const (
 	defaultEntries = 4096
 )
 
-// Declarations are what a backend with a zero [Config] says of itself.
+// Declarations are what a backend with a zero [Config] says of itself: the same
+// facts that a plan decides with.
 func Declarations() sandbox.Declarations {
-	capabilities := sandbox.SetOf(
-		sandbox.CapabilityRunCode, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut,
-		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete,
-	)
-	probed := sandbox.Evidence{
-		Kind:      sandbox.EvidenceProbed,
-		Reference: "tests of sandbox/backend/wasm: the module's imports hold no network call",
+	// The zero value of an unknown name would claim nothing and be refused by New.
+	d, _ := facts.Lookup(Name)
+	return d
+}
+
+// New makes the backend: an engine as [NewEngine] does, behind the confinement
+// layer. Closing it closes the engine and ends every sandbox. Errors are
+// [*sandbox.Refusal] or [sandbox.Refusals].
+func New(config Config, options ...backend.Option) (*backend.Backend, error) {
+	e, err := NewEngine(config)
+	if err != nil {
+		return nil, err
 	}
-	return sandbox.Declarations{
-		Backend:   Name,
-		Isolation: sandbox.IsolationRuntime,
-		IsolationEvidence: sandbox.Evidence{
-			Kind:      sandbox.EvidenceProbed,
-			Reference: "tests of sandbox/backend/wasm: files, memory, time and output of hostile programs",
-		},
-		Capabilities: &capabilities,
-		EgressModes:  sandbox.SetOf(sandbox.EgressClosed),
-		Guarantees: map[sandbox.Guarantee]sandbox.Evidence{
-			sandbox.GuaranteeDNSConfined:     probed,
-			sandbox.GuaranteeIPLiteralDenied: probed,
-			sandbox.GuaranteePortConfined:    probed,
-			sandbox.GuaranteeMetadataDenied:  probed,
-			sandbox.GuaranteeUDPDenied:       probed,
-		},
-		OSFamilies:      sandbox.SetOf(sandbox.OSFamilyPOSIX),
-		IsolationScopes: sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
-		FilesAs:         sandbox.PrincipalGuest,
+	b, err := backend.New(e, e.declarations(), options...)
+	if err != nil {
+		return nil, errors.Join(err, e.Close(context.Background()))
 	}
+	return b, nil
+}
+
+// declarations lower the ceilings of file transfer where the storage is smaller.
+func (e *Engine) declarations() sandbox.Declarations {
+	d := Declarations()
+	ceiling := sandbox.DefaultTransferLimits()
+	for _, stated := range []**sandbox.TransferLimits{&d.FilesIn, &d.FilesOut} {
+		limits := (*stated).Or(ceiling)
+		limits.MaxBytesPerFile = min(limits.MaxBytesPerFile, e.settings.limits.FileBytes)
+		limits.MaxTotalBytes = min(limits.MaxTotalBytes, e.settings.limits.Bytes)
+		limits.MaxFiles = min(limits.MaxFiles, int64(e.settings.limits.Entries))
+		*stated = &limits
+	}
+	return d
 }
 
 // settings are a Config with its defaults filled in and its bounds checked.
@@ -154,6 +163,7 @@ func (c Config) settings() (settings, error) {
 	s.interp = interp.Options{
 		Module:      wasmguest.Module,
 		Yields:      true,
+		Fragile:     true,
 		MemoryBytes: uint32(or(c.MemoryBytes, defaultMemory)) / interp.PageBytes * interp.PageBytes,
 		Concurrent:  or(c.Concurrent, 2*runtime.GOMAXPROCS(0)),
 		Compiled: func(took time.Duration) {

@@ -200,21 +200,6 @@ func TestDamagedCacheEntryIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestDeclarationsAgreeWithTheEngine(t *testing.T) {
-	t.Parallel()
-	d := wasm.Declarations()
-	e := sharedEngine(t)
-	if d.Capabilities.Has(sandbox.CapabilityRunCode) != e.Abilities().RunCode || d.Capabilities.Has(sandbox.CapabilityExec) || e.Abilities().Exec {
-		t.Error("capabilities and abilities differ")
-	}
-	if d.Isolation != sandbox.IsolationRuntime || !d.EgressModes.Has(sandbox.EgressClosed) || d.EgressModes.Has(sandbox.EgressAllowlist) {
-		t.Errorf("%+v", d)
-	}
-	if _, ok := start(t, e).Guest.(engine.CodeRunner); !ok {
-		t.Error("the guest runs no code")
-	}
-}
-
 // cpython is the interpreter that the fetch-cpython script prints the path of.
 func cpython(tb testing.TB) *wasm.Interpreter {
 	tb.Helper()

@@ -47,7 +47,7 @@ func NewEngine(config Config) (*Engine, error) {
 			return nil, err
 		}
 		e.interpreter = &chosen
-		s.interp.Yields = false
+		s.interp.Yields, s.interp.Fragile = false, false
 		s.interp.Module = func() ([]byte, error) { return module, nil }
 	}
 	e.interp = interp.New(s.interp)

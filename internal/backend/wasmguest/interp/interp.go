@@ -47,6 +47,9 @@ type Options struct {
 	// engine need not check each one for the end of the context, which costs
 	// several times the speed.
 	Yields bool
+	// Fragile says that the module cannot go on when it is refused memory. What
+	// it then writes to standard error is not the program's and is dropped.
+	Fragile bool
 	// MemoryBytes is the memory limit of one run, a multiple of [PageBytes].
 	MemoryBytes uint32
 	// CacheDir is a directory for compiled code that [PrepareCacheDir] accepted,

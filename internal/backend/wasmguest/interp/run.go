@@ -89,6 +89,9 @@ func (i *Interpreter) run(ctx context.Context, m *module, program Program) (stat
 		Rand:        i.options.Rand,
 	}
 	limited := &memoryLimit{bytes: uint64(i.options.MemoryBytes)}
+	if i.options.Fragile {
+		process.Stderr = untilRefused{limited, program.Stderr}
+	}
 	bound := experimental.WithMemoryAllocator(process.Bind(ctx), limited)
 	defer func() { err = errors.Join(err, process.Close()) }()
 
@@ -141,6 +144,19 @@ type memoryLimit struct {
 // Allocate implements [experimental.MemoryAllocator].
 func (l *memoryLimit) Allocate(_, _ uint64) experimental.LinearMemory {
 	return &linearMemory{limit: l}
+}
+
+// untilRefused passes writes on until the limit has refused memory.
+type untilRefused struct {
+	limit *memoryLimit
+	to    io.Writer
+}
+
+func (w untilRefused) Write(p []byte) (int, error) {
+	if w.limit.refused.Load() {
+		return len(p), nil
+	}
+	return w.to.Write(p)
 }
 
 type linearMemory struct {
