@@ -210,7 +210,7 @@ var (
 	docker        = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
 	images        = []string{"github.com/google/go-containerregistry"}
 	wasm          = []string{"github.com/tetratelabs/wazero"}
-	wasmGuest     = []string{"github.com/dop251/goja"}
+	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
 	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
 	kernel        = join(kernelFilters, []string{"golang.org/x/sys"})
 	stateFile     = []string{"go.etcd.io/bbolt"}
