@@ -88,7 +88,7 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 		return nil, err
 	}
 	defer f.Close()
-	head := make([]byte, 4096)
+	head := make([]byte, headBytes)
 	n, err := io.ReadFull(f, head)
 	if err != nil && n == 0 {
 		return nil, badInput("%s is empty", sandbox.Echo(target))
@@ -115,6 +115,9 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 		return checkManifest(b, o.accept, book)
 	}
 }
+
+// headBytes is how much of a file tells what it is.
+const headBytes = 4096
 
 // exactly is cobra's rule for arguments, in words that say what is missing.
 func exactly(n int, what string) cobra.PositionalArgs {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/planjson"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
@@ -16,7 +17,7 @@ func checkManifest(b []byte, accept string, book factbook) (*report, error) {
 	decisions, facts := decide(m, book)
 	r.Facts = facts
 	for _, d := range decisions {
-		r.add(d.Workload, d.Backend, d.Decision)
+		r.add(d.Workload, router.Subject(d.Workload), d.Backend, d.Decision)
 	}
 	r.Findings = append(r.Findings, reliedFindings(m, book)...)
 	return r, nil
@@ -24,6 +25,10 @@ func checkManifest(b []byte, accept string, book factbook) (*report, error) {
 
 // openManifest reads a manifest, after its digest where one is demanded.
 func openManifest(b []byte, accept string) (manifest.Manifest, error) {
+	if planjson.Looks(b[:min(len(b), headBytes)]) {
+		return manifest.Manifest{}, badInput("this is a plan, not a manifest; sandboxctl check judges plans, " +
+			"and terraform output -raw prints a manifest")
+	}
 	if accept != "" {
 		want, err := manifest.ParseDigest(accept)
 		if err != nil {
@@ -71,7 +76,7 @@ func reliedFindings(m manifest.Manifest, book factbook) []item {
 				Path: sandbox.Path("guarantees", sandbox.MapKey(backend)), Found: "no guarantee " + g.String(),
 				Required: g.String() + ", on which the plan relied",
 				Remedy:   "give facts of the backend as it was, or plan again",
-			}).about(backend))
+			}).about(backend, ""))
 		}
 	}
 	return items

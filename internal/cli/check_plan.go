@@ -2,6 +2,7 @@ package cli
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
 // checkPlan judges what a plan would leave behind: each manifest, which is the
@@ -16,20 +18,19 @@ import (
 func checkPlan(plan planjson.Plan, book factbook) *report {
 	r := &report{Policies: plan.Policies}
 	r.Problems = planProblems(plan)
-	inManifest := map[manifest.Digest]bool{}
+	gate := &taken{}
 	for _, m := range plan.Manifests {
-		r.manifest(m, book, len(plan.Manifests) > 1, inManifest)
+		r.manifest(m, book, len(plan.Manifests) > 1, gate)
 	}
 	for _, w := range plan.Workloads {
-		if digest, ok := specDigest(w.Spec, w.Known); ok && inManifest[digest] {
+		if gate.has(w) {
 			continue
 		}
-		name := label(w.Address)
 		d := r.decide(w, []policy.Layer{layerOf(w.Policy)}, book)
 		if d.Verdict == sandbox.Allow && !w.Decided {
 			d = waiting(d, sandbox.Path("verdict"), "verdict", "what the provider decides, whose policy file is not in the plan")
 		}
-		r.add(name, w.Spec.Backend, d)
+		r.add(label(w.Address), w.Address, w.Spec.Backend, d)
 	}
 	if len(r.Workloads) == 0 && len(r.Problems) == 0 {
 		r.Problems = append(r.Problems, "the plan leaves no workload behind, so nothing was judged")
@@ -56,7 +57,7 @@ func planProblems(plan planjson.Plan) []string {
 // manifest judges one manifest of a plan. Its document, once known, is the whole
 // truth; until then its attributes are judged, and the best answer is undecided,
 // because the document may hold a policy that stands nowhere in the plan.
-func (r *report) manifest(m planjson.Manifest, book factbook, several bool, seen map[manifest.Digest]bool) {
+func (r *report) manifest(m planjson.Manifest, book factbook, several bool, gate *taken) {
 	name := func(workload string) string {
 		if several {
 			return label(m.Address) + "." + workload
@@ -67,17 +68,15 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, seen
 		parsed, err := manifest.Parse(m.Document)
 		if err != nil {
 			for _, f := range sandbox.FindingsAt(err, sandbox.Path("document")) {
-				r.Findings = append(r.Findings, itemOf(f).about(m.Address))
+				r.Findings = append(r.Findings, itemOf(f).about(label(m.Address), m.Address))
 			}
 			return
 		}
 		for _, workload := range parsed.WorkloadNames() {
 			spec := parsed.Workloads[workload]
-			if digest, ok := specDigest(spec, sandbox.Known{}); ok {
-				seen[digest] = true
-			}
 			w := planjson.Workload{Spec: spec, Facts: m.Workloads[workload].Facts, FactsKnown: true}
-			r.add(name(workload), spec.Backend, r.decide(w, parsed.Layers(), book))
+			gate.take(w)
+			r.add(name(workload), router.Subject(workload), spec.Backend, r.decide(w, parsed.Layers(), book))
 		}
 		return
 	}
@@ -87,7 +86,8 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, seen
 		if d.Verdict == sandbox.Allow {
 			d = waiting(d, sandbox.Path("document"), "the manifest's document", "what is in force")
 		}
-		r.add(name(workload), w.Spec.Backend, d)
+		gate.take(w)
+		r.add(name(workload), router.Subject(workload), w.Spec.Backend, d)
 	}
 	if !m.WorkloadsKnown {
 		r.Problems = append(r.Problems, "the workloads of "+m.Address+" are not all known yet. Apply, and check the manifest.")
@@ -140,12 +140,38 @@ func layerOf(p *planjson.Policy) policy.Layer {
 	return policy.Layer{Source: manifest.PolicySource(p.Policy), Policy: p.Policy, Known: p.Known}
 }
 
-// specDigest tells specs apart; one that is not wholly known has none.
-func specDigest(s sandbox.Spec, known sandbox.Known) (manifest.Digest, bool) {
-	if !known.Everything() {
+// taken are the workloads that manifests took up: the manifest answers for them.
+type taken struct {
+	digests map[manifest.Digest]bool
+	open    []planjson.Workload
+}
+
+func (t *taken) take(w planjson.Workload) {
+	if digest, ok := specDigest(w); ok {
+		if t.digests == nil {
+			t.digests = map[manifest.Digest]bool{}
+		}
+		t.digests[digest] = true
+		return
+	}
+	t.open = append(t.open, w)
+}
+
+func (t *taken) has(w planjson.Workload) bool {
+	if digest, ok := specDigest(w); ok {
+		return t.digests[digest]
+	}
+	return slices.ContainsFunc(t.open, func(o planjson.Workload) bool {
+		return o.Facts == w.Facts && reflect.DeepEqual(o.Spec, w.Spec) && reflect.DeepEqual(o.Known.Paths(), w.Known.Paths())
+	})
+}
+
+// specDigest tells workloads apart; one that is not wholly known has none.
+func specDigest(w planjson.Workload) (manifest.Digest, bool) {
+	if !w.Known.Everything() {
 		return "", false
 	}
-	b, err := manifest.EncodeWorkload(s)
+	b, err := manifest.EncodeWorkload(w.Spec)
 	if err != nil {
 		return "", false
 	}
@@ -165,3 +191,9 @@ func label(address string) string {
 	}
 	return address
 }
+
+func isWorkload(address string) bool {
+	return strings.HasPrefix(address, "sandbox_workload.") || strings.Contains(address, ".sandbox_workload.")
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

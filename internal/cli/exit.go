@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -72,6 +73,9 @@ func codeOf(err error) int {
 	}
 }
 
+// maxShown is how many refusals of a document are printed.
+const maxShown = 10
+
 // end prints what an error has to say and returns its code.
 func (a *app) end(ctx context.Context, err error) int {
 	code := codeOf(err)
@@ -89,11 +93,20 @@ func (a *app) end(ctx context.Context, err error) int {
 	refusals := sandbox.RefusalsOf(err)
 	if len(refusals) == 0 {
 		page := show.NewPage(0, 0)
-		page.Row("", "sandboxctl: "+err.Error())
+		for i, text := range strings.Split(err.Error(), "\n") {
+			if i == 0 {
+				text = "sandboxctl: " + text
+			}
+			page.Row("", text)
+		}
 		fmt.Fprint(a.errs, page.String())
 		return code
 	}
 	for i, r := range refusals {
+		if i == maxShown {
+			fmt.Fprintln(a.errs, "\nand "+show.Count(int64(len(refusals)-i))+" more")
+			break
+		}
 		if i > 0 {
 			fmt.Fprintln(a.errs)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
@@ -64,7 +65,11 @@ func (a *app) printFacts(name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.out.Write(append(plaintext.JSON(document), '\n'))
+	value := jsontext.Value(document)
+	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
+		return fmt.Errorf("lay the facts out: %w", err)
+	}
+	_, err = a.out.Write(append(plaintext.JSON(value), '\n'))
 	return err
 }
 
@@ -82,7 +87,7 @@ func factsText(d sandbox.Declarations, source string) string {
 	page := show.NewPage(0, 14)
 	page.Row(d.Backend, strings.TrimPrefix(facts.Summary(d.Backend)+"; "+source, "; "))
 	page.Gap()
-	page.Row("isolation", claim(d.Isolation.String(), d.IsolationEvidence))
+	claim(page, "isolation", d.Isolation.String(), d.IsolationEvidence)
 	capabilities := sandbox.DefaultCapabilities()
 	if d.Capabilities != nil {
 		capabilities = *d.Capabilities
@@ -95,7 +100,7 @@ func factsText(d sandbox.Declarations, source string) string {
 		if !given {
 			e = sandbox.Evidence{}
 		}
-		page.Row(label, claim(g.String(), e))
+		claim(page, label, g.String(), e)
 		label = ""
 	}
 	if capabilities.Has(sandbox.CapabilityEgressMethods) {
@@ -129,12 +134,13 @@ func factsText(d sandbox.Declarations, source string) string {
 	return page.String()
 }
 
-// claim is what is claimed in one column and the ground for it beside it.
-func claim(what string, e sandbox.Evidence) string {
+// claim is a row of what is claimed and the ground for it, each in its column.
+func claim(page *show.Page, label, what string, e sandbox.Evidence) {
 	if e.Kind == sandbox.EvidenceKindUnspecified {
-		return show.Pad(what, 19) + "not claimed"
+		page.Row(label, show.Pad(what, 19)+"not claimed")
+		return
 	}
-	return show.Pad(what, 19) + show.Pad(e.Kind.String(), 12) + e.Reference
+	page.Columns(show.Pad(label, 14)+show.Pad(what, 19)+show.Pad(e.Kind.String(), 12), e.Reference)
 }
 
 func wordsOrNone(words []string) string {

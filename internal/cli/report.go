@@ -65,20 +65,21 @@ func itemOf(f sandbox.Finding) item {
 	}
 }
 
-// about names an item in tables.
-func (i item) about(name string) item {
+// about names an item: in tables by name, in full by subject, unless the finding
+// has a subject of its own.
+func (i item) about(name, subject string) item {
 	i.Name = name
 	if i.Subject == "" {
-		i.Subject = name
+		i.Subject = subject
 	}
 	return i
 }
 
 // add takes a workload's decision into the report.
-func (r *report) add(name, backend string, d sandbox.Decision) {
+func (r *report) add(name, subject, backend string, d sandbox.Decision) {
 	r.Workloads = append(r.Workloads, judged{name, backend, d.Verdict})
 	for _, f := range d.Findings {
-		r.Findings = append(r.Findings, itemOf(f).about(name))
+		r.Findings = append(r.Findings, itemOf(f).about(name, subject))
 	}
 }
 
@@ -135,14 +136,17 @@ func (a *app) printJSON(v any) error {
 	return err
 }
 
-// text is the report as a table, and then each finding in full.
+// text is the report as a table, and then each finding in full. Findings that
+// differ in nothing but whom they are about are told in full once, and warnings
+// take one row for all.
 func (r *report) text() string {
 	var b strings.Builder
 	b.WriteString(plaintext.Value(r.head()) + "\n")
-	r.table(&b)
-	for _, i := range r.Findings {
+	folded := fold(r.Findings)
+	r.table(&b, folded)
+	for _, f := range folded {
 		b.WriteByte('\n')
-		b.WriteString(block(i, verdictWord(i.Verdict)))
+		b.WriteString(block(f.whole(), verdictWord(f.Verdict)))
 	}
 	if len(r.Findings) > 0 && len(r.Problems) == 0 {
 		b.WriteString("\n" + plaintext.Value(r.tally()) + "\n")
@@ -154,6 +158,46 @@ func (r *report) text() string {
 		b.WriteString(page.String())
 	}
 	return b.String()
+}
+
+// several is one finding about one or more.
+type several struct {
+	item
+	names, subjects []string
+}
+
+func fold(items []item) []*several {
+	var all []*several
+	same := map[item]*several{}
+	for _, i := range items {
+		key := i
+		key.Name, key.Subject = "", ""
+		s, ok := same[key]
+		if !ok {
+			s = &several{item: i}
+			same[key] = s
+			all = append(all, s)
+		}
+		s.names = append(s.names, i.Name)
+		s.subjects = append(s.subjects, i.Subject)
+	}
+	return all
+}
+
+// maxTogether is how many of those that a finding is about are named.
+const maxTogether = 6
+
+func together(names []string) string {
+	if len(names) <= maxTogether {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:maxTogether], ", ") + show.More(len(names)-maxTogether)
+}
+
+func (s *several) whole() item {
+	i := s.item
+	i.Subject = together(s.subjects)
+	return i
 }
 
 // head reads "12 workloads, 1 policy, backend acas (shipped facts)".
@@ -186,34 +230,41 @@ func (r *report) tally() string {
 const (
 	maxNameColumn = 24
 	maxPathColumn = 36
-	maxShort      = 90
+	maxShort      = 72
 )
 
-func (r *report) table(b *strings.Builder) {
-	rows := make([][5]string, 0, len(r.Findings))
-	for _, i := range r.Findings {
-		rows = append(rows, [5]string{verdictWord(i.Verdict), i.Name, string(i.Code), i.Path, i.short()})
+func (r *report) table(b *strings.Builder, findings []*several) {
+	var rows [][5]string
+	row := func(i item, name string) {
+		rows = append(rows, [5]string{
+			verdictWord(i.Verdict), plaintext.Value(name), string(i.Code), plaintext.Value(i.Path), i.short(),
+		})
+	}
+	for _, f := range findings {
+		if f.Verdict == sandbox.Allow {
+			row(f.item, together(f.names))
+			continue
+		}
+		for _, name := range f.names {
+			row(f.item, name)
+		}
 	}
 	if len(rows) == 0 && len(r.Problems) == 0 {
 		b.WriteString("allowed\n")
 	}
-	limits := [4]int{16, maxNameColumn, 40, maxPathColumn}
+	limits := [4]int{9, maxNameColumn, 34, maxPathColumn}
 	var widths [4]int
 	for _, row := range rows {
 		for c := range widths {
-			row[c] = plaintext.Value(row[c])
 			widths[c] = min(max(widths[c], utf8.RuneCountInString(row[c])), limits[c])
 		}
 	}
 	for _, row := range rows {
 		line := ""
 		for c, width := range widths {
-			line += show.Pad(plaintext.Value(row[c]), width) + "  "
-			if utf8.RuneCountInString(row[c]) > width {
-				line = strings.TrimRight(line, " ") + "  "
-			}
+			line += show.Pad(row[c], width) + "  "
 		}
-		b.WriteString(strings.TrimRight(line+plaintext.Value(row[4]), " ") + "\n")
+		b.WriteString(strings.TrimRight(plaintext.Value(line+row[4]), " ") + "\n")
 	}
 }
 

@@ -37,6 +37,18 @@ func (p *Page) Row(label, text string) {
 func (p *Page) Label(label string) {
 	p.b.WriteString(strings.Repeat(" ", p.indent))
 	p.b.WriteString(Pad(plaintext.Value(label), p.labels))
+	if utf8.RuneCountInString(label) >= p.labels && p.labels > 0 && !strings.HasSuffix(label, " ") {
+		p.b.WriteByte(' ')
+	}
+}
+
+// Columns writes a row whose label is as wide as it is, for tables: what follows
+// hangs behind it.
+func (p *Page) Columns(label, text string) {
+	labels := p.labels
+	p.labels = utf8.RuneCountInString(label)
+	p.Row(label, text)
+	p.labels = labels
 }
 
 // List writes one item a row behind one label, at most limit of them, and says
@@ -45,7 +57,7 @@ func (p *Page) List(label string, items []string, limit int) {
 	for i, item := range items {
 		switch {
 		case i == limit:
-			p.Row("", "and "+Count(int64(len(items)-limit))+" more")
+			p.Row("", strings.TrimSpace(More(len(items)-limit)))
 			return
 		case i > 0:
 			label = ""
@@ -88,12 +100,8 @@ func (p *Page) wrap(text string) {
 }
 
 // Pad fills text with spaces to a width in characters; what is longer is left.
-// At least one space separates it from what follows.
 func Pad(text string, to int) string {
-	if to == 0 {
-		return text
-	}
-	return text + strings.Repeat(" ", max(to-utf8.RuneCountInString(text), 1))
+	return text + strings.Repeat(" ", max(to-utf8.RuneCountInString(text), 0))
 }
 
 // Clip shortens text to at most n characters.

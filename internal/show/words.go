@@ -58,6 +58,9 @@ func Verdict(v sandbox.Verdict) string {
 	}
 }
 
+// More ends a list that was cut short.
+func More(n int) string { return " and " + Count(int64(n)) + " more" }
+
 // Plural writes a number and its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
