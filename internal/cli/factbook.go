@@ -61,16 +61,20 @@ func (f factbook) lookup(backend, text string) (d sandbox.Declarations, source s
 	return d, shippedFacts, err
 }
 
-// all returns the declarations of the named backends that are known, and a row
-// for each.
-func (f factbook) all(backends map[string]bool) (known []sandbox.Declarations, rows []factsRow) {
-	for _, name := range slices.Sorted(maps.Keys(backends)) {
+// all returns every backend's declarations, and a row for each of those that are
+// asked for and known.
+func (f factbook) all(asked map[string]bool) (known []sandbox.Declarations, rows []factsRow) {
+	names := slices.Concat(facts.Names(), slices.Collect(maps.Keys(f.given)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		d, source, err := f.lookup(name, "")
 		if err != nil {
 			continue
 		}
 		known = append(known, d)
-		rows = append(rows, factsRow{name, source})
+		if asked[name] {
+			rows = append(rows, factsRow{name, source})
+		}
 	}
 	return known, rows
 }

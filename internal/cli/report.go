@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,9 +84,11 @@ func (r *report) add(name, subject, backend string, d sandbox.Decision) {
 	}
 }
 
-// settle works out the verdict and the exit code. A refusal outranks everything,
-// and what leaves the answer open outranks an allow.
+// settle puts the findings in order, what refuses first, and works out the verdict
+// and the exit code. A refusal outranks everything, and what leaves the answer
+// open outranks an allow.
 func (r *report) settle() {
+	slices.SortStableFunc(r.Findings, func(a, b item) int { return cmp.Compare(a.Verdict, b.Verdict) })
 	r.Exit, r.Verdict = ExitAllowed, "allowed"
 	open := len(r.Problems) > 0
 	for _, i := range r.Findings {

@@ -108,11 +108,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 		}
 		accept = append(accept, digest)
 	}
-	name, err := backendFor(document, o)
-	if err != nil {
-		return err
-	}
-	b, stop, err := a.start(name)
+	b, stop, err := a.start(a.backendFor(document, o))
 	if err != nil {
 		return err
 	}
@@ -165,33 +161,30 @@ func (a *app) inputs(o runOptions, program string) (document, source []byte, upl
 }
 
 // backendFor is the backend to offer. Reading the manifest for it trusts nothing:
-// the router judges the digest before it believes a word.
-func backendFor(document []byte, o runOptions) (string, error) {
+// the router judges the digest before it believes a word. Where the manifest does
+// not tell, the router says what is wrong, whatever it is offered.
+func (a *app) backendFor(document []byte, o runOptions) string {
 	if o.backend != "" {
-		return o.backend, nil
+		return o.backend
 	}
-	m, err := manifest.Parse(document)
-	if err != nil {
-		return "wasm", nil // the router says what is wrong, after the digest
+	if m, err := manifest.Parse(document); err == nil {
+		if spec, ok := m.Workloads[o.workload]; ok {
+			return spec.Backend
+		}
 	}
-	spec, ok := m.Workloads[o.workload]
-	if !ok {
-		return "wasm", nil // the router names the workloads there are
+	for _, name := range sortedKeys(a.env.Backends) {
+		return name
 	}
-	return spec.Backend, nil
+	return ""
 }
 
 // start makes the backend, telling a person what takes long.
 func (a *app) start(name string) (router.Backend, func(context.Context) error, error) {
 	b, ok := a.env.Backends[name]
 	if !ok {
-		var names []string
-		for n := range a.env.Backends {
-			names = append(names, n)
-		}
 		return nil, nil, sandbox.Finding{
 			Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(name),
-			Required: "a backend that this binary runs: " + wordsOrNone(names),
+			Required: "a backend that this binary runs: " + wordsOrNone(sortedKeys(a.env.Backends)),
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
 	}
