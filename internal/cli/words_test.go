@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -40,10 +41,8 @@ func TestShowPutsThePostureIntoWords(t *testing.T) {
 		if got.code != cli.ExitAllowed {
 			t.Errorf("%s: exit code %d", name, got.code)
 		}
-		if got := run(t, "show", path, "--format", "json"); got.code != cli.ExitAllowed {
+		if got := run(t, "show", path, "--format", "json"); got.code != cli.ExitAllowed || !json.Valid([]byte(got.stdout)) {
 			t.Errorf("%s: %s", name, got.both())
-		} else {
-			golden(t, name+"-json", got.both())
 		}
 	}
 }

@@ -22,8 +22,8 @@ type Posture struct {
 	Digest     manifest.Digest `json:"digest"`
 	Generation int64           `json:"generation"`
 	// Policies are those in force, an imposed one first.
-	Policies []string        `json:"policies"`
-	Group    *manifest.Group `json:"group,omitempty"`
+	Policies []string `json:"policies"`
+	Group    *Group   `json:"group,omitempty"`
 
 	Floor  Floor  `json:"floor"`
 	Denied Denied `json:"denied"`
@@ -41,6 +41,13 @@ type Posture struct {
 	Relied            map[string][]string         `json:"relied_guarantees,omitempty"`
 	Workloads         []Workload                  `json:"workloads"`
 	Backends          map[string]BackendInPosture `json:"backends"`
+}
+
+// Group is the sandbox group that serves the workloads.
+type Group struct {
+	ID       string `json:"id"`
+	Endpoint string `json:"endpoint,omitempty"`
+	Location string `json:"location,omitempty"`
 }
 
 // Floor is the isolation that is demanded of every backend.
@@ -82,20 +89,18 @@ type Images struct {
 
 // Workload is what one workload asks, and the answer.
 type Workload struct {
-	Name     string                    `json:"name"`
-	Kind     string                    `json:"kind"`
-	Backend  string                    `json:"backend"`
-	Image    sandbox.Image             `json:"-"`
-	ImageRef string                    `json:"image,omitempty"`
-	Floor    string                    `json:"minimum_isolation,omitempty"`
-	Requires []string                  `json:"requires"`
-	Mode     string                    `json:"egress_mode"`
-	Rules    []string                  `json:"egress_rules"`
-	Outputs  map[string]sandbox.Output `json:"-"`
-	Collects []string                  `json:"outputs"`
-	FilesIn  *sandbox.TransferLimits   `json:"files_in_limits,omitempty"`
-	FilesOut *sandbox.TransferLimits   `json:"files_out_limits,omitempty"`
-	Decision sandbox.Decision          `json:"decision"`
+	Name     string                  `json:"name"`
+	Kind     string                  `json:"kind"`
+	Backend  string                  `json:"backend"`
+	Image    string                  `json:"image,omitempty"`
+	Floor    string                  `json:"minimum_isolation,omitempty"`
+	Requires []string                `json:"requires"`
+	Mode     string                  `json:"egress_mode"`
+	Rules    []string                `json:"egress_rules"`
+	Outputs  []string                `json:"outputs"`
+	FilesIn  *sandbox.TransferLimits `json:"files_in_limits,omitempty"`
+	FilesOut *sandbox.TransferLimits `json:"files_out_limits,omitempty"`
+	Decision sandbox.Decision        `json:"decision"`
 }
 
 // BackendInPosture is what a backend was judged by.
@@ -112,9 +117,13 @@ func Of(
 	m manifest.Manifest, digest manifest.Digest, decisions map[string]sandbox.Decision, backends map[string]BackendInPosture,
 ) Posture {
 	p := Posture{
-		Digest: digest, Generation: m.Generation, Group: m.Group, Backends: backends,
+		Digest: digest, Generation: m.Generation, Backends: backends,
 		Floor: Floor{SetBy: []string{}}, Egress: []EgressBound{}, NeverReaches: []string{},
 		Denied: Denied{AttachedIdentity: sandbox.IdentityScopeNone.String()},
+	}
+	if m.Group != nil {
+		group := Group(*m.Group)
+		p.Group = &group
 	}
 	layers := m.Layers()
 	p.demands(layers)
@@ -228,13 +237,13 @@ func (p *Posture) images(layers []policy.Layer) {
 func workloadOf(name string, s sandbox.Spec, d sandbox.Decision) Workload {
 	mode := max(s.Egress.Mode, sandbox.EgressClosed)
 	w := Workload{
-		Name: name, Kind: s.Kind, Backend: s.Backend, Image: s.Image, ImageRef: imageText(s.Image),
+		Name: name, Kind: s.Kind, Backend: s.Backend, Image: imageText(s.Image),
 		Floor: s.MinimumIsolation.String(), Requires: s.RequiredCapabilities().Strings(),
 		Mode: mode.String(), Rules: rulesOf(s.Egress),
-		Outputs: s.Outputs, Collects: []string{}, FilesIn: s.FilesIn, FilesOut: s.FilesOut, Decision: d,
+		Outputs: []string{}, FilesIn: s.FilesIn, FilesOut: s.FilesOut, Decision: d,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Outputs)) {
-		w.Collects = append(w.Collects, outputText(name, s.Outputs[name]))
+		w.Outputs = append(w.Outputs, outputText(name, s.Outputs[name]))
 	}
 	return w
 }

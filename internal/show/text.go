@@ -168,11 +168,11 @@ func (w Workload) rows(page *Page, b BackendInPosture) {
 	inner.Row("kind", w.Kind)
 	inner.Row("backend", backend)
 	inner.Row("floor", w.Floor)
-	inner.Row("image", w.ImageRef)
+	inner.Row("image", w.Image)
 	inner.Row("requires", orNone(w.Requires))
 	inner.Row("egress", w.Mode)
 	inner.List("", w.Rules, maxRules)
-	inner.List("outputs", w.Collects, maxRules)
+	inner.List("outputs", w.Outputs, maxRules)
 	if w.FilesIn != nil {
 		inner.Row("files in", Limits(*w.FilesIn))
 	}
