@@ -20,7 +20,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if built.dir != "" {
+			_ = os.RemoveAll(built.dir) // a temporary directory
+		}
+		os.Exit(code)
+	}))
+}
 
 // invocation is one run of the command in this process.
 type invocation struct {
