@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -30,14 +29,13 @@ type runOptions struct {
 	out      string
 	files    []string
 	timeout  time.Duration
+	flat     bool
 	raw      bool
 }
 
 const (
 	// maxProgram bounds the program's text.
 	maxProgram = 16 << 20
-	// patience is how long a start may take before a line says what takes so long.
-	patience = 700 * time.Millisecond
 	// stopBound is how long stopping the backend may take.
 	stopBound = 10 * time.Second
 	// stdoutMarker and stderrMarker begin the lines of the program, so that none
@@ -54,8 +52,8 @@ deployment's configuration. It is never computed from the manifest that is opene
 
 The program's standard output goes to standard output, its standard error and
 everything else to standard error. What it writes is escaped, each line behind a
-marker; --raw passes its bytes on as they are. Outputs land below --out, in a
-directory of this run.`
+marker; --raw passes its bytes on as they are. Outputs land below --out in a
+directory of this run, or with --flat in --out itself; nothing is overwritten.`
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
@@ -82,6 +80,7 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&o.out, "out", "outputs", "the directory in which outputs land; made when it is not there")
 	flags.StringArrayVar(&o.files, "file", nil, "a file to upload first, SOURCE=PATH in the sandbox (repeatable)")
 	flags.DurationVar(&o.timeout, "timeout", time.Minute, "how long the program may run")
+	flags.BoolVar(&o.flat, "flat", false, "land outputs in the directory itself, where nothing of that name may stand")
 	flags.BoolVar(&o.raw, "raw", false, "pass the program's output on as it is")
 	for _, name := range []string{"manifest", "accept", "workload"} {
 		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
@@ -108,7 +107,8 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 		}
 		accept = append(accept, digest)
 	}
-	b, stop, err := a.start(a.backendFor(document, o))
+	var heard notices
+	b, stop, err := a.start(a.backendFor(document, o), heard.hear)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 	for _, f := range attachment.Findings() {
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
-	return a.call(ctx, attachment, o, sandbox.Program{Source: program, Args: args[1:], Timeout: o.timeout}, uploads)
+	return a.call(ctx, attachment, o, sandbox.Program{Source: program, Args: args[1:], Timeout: o.timeout}, uploads, &heard)
 }
 
 // inputs reads everything before anything is started.
@@ -178,8 +178,8 @@ func (a *app) backendFor(document []byte, o runOptions) string {
 	return ""
 }
 
-// start makes the backend, telling a person what takes long.
-func (a *app) start(name string) (router.Backend, func(context.Context) error, error) {
+// start makes the backend.
+func (a *app) start(name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
 	b, ok := a.env.Backends[name]
 	if !ok {
 		return nil, nil, sandbox.Finding{
@@ -188,19 +188,19 @@ func (a *app) start(name string) (router.Backend, func(context.Context) error, e
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
 	}
-	return b.Start(func(string) {})
+	return b.Start(notice)
 }
 
 // call runs the program in a sandbox that is gone afterwards.
-func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, program sandbox.Program, uploads []upload) error {
-	sink, err := openSink(at.Spec(), o.out)
+func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, program sandbox.Program, uploads []upload, heard *notices) error {
+	sink, err := openSink(at.Spec(), o)
 	if err != nil {
 		return err
 	}
 	if sink != nil {
 		defer sink.Close()
 	}
-	quiet := a.announce("starting the sandbox; the first start on a machine compiles the guest, which takes a while")
+	quiet := a.announce("starting the sandbox; the first start on a machine compiles the guest, which takes a while", heard)
 	began := false
 	err = at.Call(ctx, keyFor(at.Scope()), func(ctx context.Context, s *sandbox.Session) error {
 		quiet()
@@ -291,41 +291,20 @@ func keyFor(scope sandbox.IsolationScope) sandbox.Key {
 
 // openSink opens the directory in which outputs land, nil for a workload that
 // lands none.
-func openSink(spec sandbox.Spec, dir string) (*output.DirSink, error) {
+func openSink(spec sandbox.Spec, o runOptions) (*output.DirSink, error) {
 	lands := false
-	for _, o := range spec.Outputs {
-		lands = lands || o.Lands()
+	for _, declared := range spec.Outputs {
+		lands = lands || declared.Lands()
 	}
 	if !lands {
 		return nil, nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, badInput("--out %s: %w", sandbox.Echo(dir), withoutPath(err))
+	if err := os.MkdirAll(o.out, 0o700); err != nil {
+		return nil, badInput("--out %s: %w", sandbox.Echo(o.out), withoutPath(err))
 	}
-	sink, err := output.NewDirSink(dir, output.DirOptions{})
+	sink, err := output.NewDirSink(o.out, output.DirOptions{Flat: o.flat})
 	if err != nil {
-		return nil, badInput("--out %s: %w", sandbox.Echo(dir), err)
+		return nil, badInput("--out %s: %w", sandbox.Echo(o.out), err)
 	}
 	return sink, nil
-}
-
-// announce writes a line to standard error if it is not called off within the
-// time that people wait without wondering. The returned function waits for the
-// line, if there is one, so that no two writes meet.
-func (a *app) announce(text string) (done func()) {
-	said := make(chan struct{})
-	timer := time.AfterFunc(patience, func() {
-		defer close(said)
-		_, _ = io.WriteString(a.env.Stderr, "sandboxctl: "+text+"\n")
-	})
-	called := false
-	return func() {
-		if called {
-			return
-		}
-		called = true
-		if !timer.Stop() {
-			<-said
-		}
-	}
 }

@@ -85,6 +85,21 @@ func TestAProgramRunsAndItsOutputsLand(t *testing.T) {
 	}
 }
 
+func TestFlatOutputsAreNeverOverwritten(t *testing.T) {
+	t.Parallel()
+	a := attempt{script: "write made.txt 1", out: t.TempDir(), args: []string{"--flat"}}
+	if got := a.run(t); got.code != cli.ExitAllowed {
+		t.Fatalf("exit code %d\n%s", got.code, got.both())
+	}
+	a.script = "write made.txt 2"
+	if got := a.run(t); got.code != cli.ExitProgram || !strings.Contains(got.stderr, " output.landing_exists") {
+		t.Errorf("exit code %d\n%s", got.code, got.both())
+	}
+	if b, err := os.ReadFile(filepath.Join(a.out, "made.txt")); err != nil || string(b) != "1" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 func TestWhatAProgramWritesIsMarkedUnlessRaw(t *testing.T) {
 	t.Parallel()
 	script := "out \x1b[2J::error::x\nwrite made.txt 1"

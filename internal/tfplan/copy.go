@@ -90,7 +90,7 @@ func (c *copier) tree(dir string) error {
 		}
 		c.made[to] = true
 		switch {
-		case entry.IsDir() && name != "." && slices.Contains(skipped, entry.Name()):
+		case entry.IsDir() && name != "." && (slices.Contains(skipped, entry.Name()) || isState(entry.Name())):
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o700)

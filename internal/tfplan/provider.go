@@ -119,4 +119,4 @@ func defaultConfig(env []string) string {
 // override is a development override of this provider in Terraform's own
 // configuration, which is written in an older syntax than its language: only
 // there is a provider's address a key. A line that is commented out is none.
-var override = regexp.MustCompile(`(?m)^[^#\n]*"?([^"/\s]+/)?sandbox-iac/sandbox"?\s*=`)
+var override = regexp.MustCompile(`(?m)^(?:[^#/\n]|/[^/\n])*["/\s]sandbox-iac/sandbox"?\s*=`)
