@@ -55,9 +55,24 @@ func Arrows() []Arrow {
 			Tree: "cmd/sandboxctl",
 			Own: join(host, layers, backends, []string{
 				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu",
+				"internal/backend/wasmguest", "internal/cli",
 			}),
 			Libraries: join(commands, terraformSource),
 		},
+
+		// The command line. What reads other people's text knows no backend.
+		{
+			Tree: "internal/cli",
+			Own: join(host, []string{
+				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
+			}),
+			Libraries: join(commands, documents),
+		},
+		{Tree: "internal/plaintext"},
+		{Tree: "internal/show", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext"})},
+		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
+		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
+		{Tree: "internal/tfplan", Own: []string{"sandbox", "internal/planjson", "internal/hclsource"}},
 
 		// The vocabulary, the documents and the decision.
 		{Tree: "sandbox"},
@@ -123,7 +138,7 @@ func Arrows() []Arrow {
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/facts",
 			}),
-			Libraries:     join(terraformSDK, terraformSource, azure, images, waiting),
+			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{
 				"github.com/hashicorp/terraform-plugin-testing",
 				// What serving a provider to a command line in the test's own process takes.
@@ -170,7 +185,7 @@ func Bans() []Ban {
 		},
 		{
 			Why:   "neither a host nor the command line is a Terraform plugin",
-			From:  []string{"sandbox/...", "cmd/..."},
+			From:  []string{"sandbox/...", "cmd/...", "internal/cli/..."},
 			Never: []string{"internal/provider/..."}, NeverLibraries: terraformSDK,
 		},
 		{

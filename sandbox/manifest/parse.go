@@ -15,6 +15,10 @@ import (
 // MaxDocument is the largest document that is read, in bytes.
 const MaxDocument = 16 << 20
 
+// maxRefusals is how many findings the first reading of a document collects: a
+// hostile one could hold millions.
+const maxRefusals = 100
+
 // maxDepth is the deepest nesting that is read; the schema needs seven.
 const maxDepth = 32
 
@@ -185,6 +189,9 @@ func scan(b []byte) sandbox.Refusals {
 					Remedy:   "write the number in plain digits within the range",
 				}.Refusal(nil))
 			}
+		}
+		if len(refusals) >= maxRefusals {
+			return refusals
 		}
 		if d.StackDepth() == 0 {
 			break

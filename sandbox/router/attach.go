@@ -126,6 +126,11 @@ func (a *Attachment) Spec() sandbox.Spec { return a.spec }
 // Workload is the workload's name in the manifest.
 func (a *Attachment) Workload() string { return a.name }
 
+// Scope is the isolation scope in force, the stricter of the policies' and the
+// workload's: under [sandbox.ScopeCall] a key names a call, under
+// [sandbox.ScopeConversation] it does not.
+func (a *Attachment) Scope() sandbox.IsolationScope { return a.scope }
+
 // Findings are the warnings that the decision left: what it let through and
 // wants somebody to know.
 func (a *Attachment) Findings() []sandbox.Finding { return a.findings }

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/planjson"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+// checkOptions are the flags of check.
+type checkOptions struct {
+	accept    string
+	facts     []string
+	terraform string
+	provider  string
+	varFiles  []string
+	vars      []string
+	timeout   time.Duration
+}
+
+const checkLong = `check judges what TARGET asks for and prints every refusal with the edit to make.
+
+TARGET is one of
+  a manifest       as "terraform output -raw" printed it
+  a plan           what "terraform show -json PLAN" printed
+  a directory      a Terraform configuration of policies, workloads and manifests;
+                   it is copied, planned with an empty state and judged
+  -                a manifest or a plan on standard input
+
+Backends are judged by the facts they come with or by those that are shipped;
+--facts replaces them, one file a backend, as "sandboxctl facts" prints them.
+
+A directory may hold nothing that needs a cloud. Its sources are read too: names
+that an object does not have are refused, because Terraform drops them without a
+word. Terraform is found on PATH, or named by --terraform or TERRAFORM; the
+provider as Terraform itself finds it, or named by --provider.`
+
+func (a *app) checkCommand() *cobra.Command {
+	var o checkOptions
+	cmd := &cobra.Command{
+		Use:   "check TARGET",
+		Short: "Judge a manifest, a plan or a directory",
+		Long:  checkLong + "\n\n" + exitHelp,
+		Example: `  sandboxctl check manifest.json --accept sha256:…
+  sandboxctl check plan.json --facts docker.json
+  sandboxctl check ./policies --provider bin/terraform-provider-sandbox`,
+		Args: exactly(1, "TARGET: a manifest, a plan or a directory"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := a.check(cmd.Context(), args[0], o)
+			if err != nil {
+				return err
+			}
+			r.Target = args[0]
+			return a.print(r)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.accept, "accept", "", "the digest that the manifest must have")
+	flags.StringArrayVar(&o.facts, "facts", nil, "a backend's facts, in place of the shipped ones (repeatable)")
+	flags.StringVar(&o.terraform, "terraform", "", "the terraform or tofu to plan a directory with")
+	flags.StringVar(&o.provider, "provider", "", "the provider's binary to plan a directory with")
+	flags.StringArrayVar(&o.varFiles, "var-file", nil, "a variables file for a directory (repeatable)")
+	flags.StringArrayVar(&o.vars, "var", nil, "a variable NAME=VALUE for a directory (repeatable)")
+	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long planning a directory may take")
+	a.formatFlag(cmd, "text", "json")
+	return cmd
+}
+
+func (a *app) check(ctx context.Context, target string, o checkOptions) (*report, error) {
+	book, err := a.readFactbook(o.facts)
+	if err != nil {
+		return nil, err
+	}
+	if target != "-" && isDirectory(target) {
+		if o.accept != "" {
+			return nil, badInput("--accept is for a manifest, not for a directory")
+		}
+		return a.checkDirectory(ctx, target, o, book)
+	}
+	f, err := a.open(target)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, headBytes)
+	n, err := io.ReadFull(f, head)
+	if err != nil && n == 0 {
+		return nil, badInput("%s is empty", sandbox.Echo(target))
+	}
+	head = head[:n]
+	rest := io.MultiReader(bytes.NewReader(head), f)
+	switch {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return nil, badInput("%s is a saved plan; give what terraform show -json prints of it", sandbox.Echo(target))
+	case planjson.Looks(head):
+		if o.accept != "" {
+			return nil, badInput("--accept is for a manifest, not for a plan")
+		}
+		plan, err := planjson.Read(rest)
+		if err != nil {
+			return nil, &exit{ExitBadInput, err}
+		}
+		return checkPlan(plan, book), nil
+	default:
+		b, err := io.ReadAll(io.LimitReader(rest, manifest.MaxDocument+1))
+		if err != nil {
+			return nil, badInput("read %s: %w", sandbox.Echo(target), withoutPath(err))
+		}
+		return checkManifest(b, o.accept, book)
+	}
+}
+
+// headBytes is how much of a file tells what it is.
+const headBytes = 4096
+
+// exactly is cobra's rule for arguments, in words that say what is missing.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return badInput("give %s\nsee %s --help", what, cmd.CommandPath())
+	}
+}

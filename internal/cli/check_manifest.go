@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/planjson"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
+)
+
+// checkManifest judges a manifest as a router would.
+func checkManifest(b []byte, accept string, book factbook) (*report, error) {
+	m, err := openManifest(b, accept)
+	if err != nil {
+		return nil, err
+	}
+	r := &report{Policies: len(m.Layers())}
+	decisions, facts := decide(m, book)
+	r.Facts = facts
+	for _, d := range decisions {
+		r.add(d.Workload, router.Subject(d.Workload), d.Backend, d.Decision)
+	}
+	r.Findings = append(r.Findings, reliedFindings(m, book)...)
+	return r, nil
+}
+
+// openManifest reads a manifest, after its digest where one is demanded.
+func openManifest(b []byte, accept string) (manifest.Manifest, error) {
+	if planjson.Looks(b[:min(len(b), headBytes)]) {
+		return manifest.Manifest{}, badInput("this is a plan, not a manifest; sandboxctl check judges plans, " +
+			"and terraform output -raw prints a manifest")
+	}
+	if accept != "" {
+		want, err := manifest.ParseDigest(accept)
+		if err != nil {
+			return manifest.Manifest{}, err
+		}
+		if have := manifest.DigestOf(b); have != want {
+			return manifest.Manifest{}, sandbox.Finding{
+				Code: sandbox.CodeDigestMismatch, Subject: "manifest", Found: string(have), Required: string(want),
+				Remedy: "get the manifest whose digest was pinned, or pin this one's after reading it",
+			}.Refusal(nil)
+		}
+	}
+	m, err := manifest.Parse(b)
+	if err != nil {
+		return m, &exit{ExitBadInput, err}
+	}
+	return m, nil
+}
+
+// decide judges every workload of a manifest by the facts that are known.
+func decide(m manifest.Manifest, book factbook) ([]router.WorkloadDecision, []factsRow) {
+	backends := map[string]bool{}
+	for _, spec := range m.Workloads {
+		backends[spec.Backend] = true
+	}
+	declarations, rows := book.all(backends)
+	return router.Check(m, declarations), rows
+}
+
+// reliedFindings hold backends to the guarantees that the manifest relied on when
+// it was planned, as a router does when it opens it.
+func reliedFindings(m manifest.Manifest, book factbook) []item {
+	var items []item
+	for backend, relied := range m.Guarantees {
+		d, _, err := book.lookup(backend, "")
+		if err != nil {
+			continue
+		}
+		for _, g := range relied.Words() {
+			if d.Guarantees[g].Kind != 0 {
+				continue
+			}
+			items = append(items, itemOf(sandbox.Finding{
+				Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(backend),
+				Path: sandbox.Path("guarantees", sandbox.MapKey(backend)), Found: "no guarantee " + g.String(),
+				Required: g.String() + ", on which the plan relied",
+				Remedy:   "give facts of the backend as it was, or plan again",
+			}).about(backend, ""))
+		}
+	}
+	return items
+}

@@ -1,0 +1,128 @@
+// Package cli is sandboxctl: the same engine that plans and routes, as one
+// command. It reads documents, plans and configurations, says what they would
+// allow, and runs programs from an accepted manifest.
+//
+// [Main] is the whole of it, and [Env] everything it touches, so that tests run
+// it in their own process. exit.go is the one place that says what exit codes
+// mean. Every byte that others wrote leaves through package plaintext.
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
+)
+
+// Env is what the command touches outside itself.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Environ is the environment, NAME=value.
+	Environ []string
+	// Version is the release, and Guests what is linked into it, by name: for
+	// `sandboxctl version`.
+	Version string
+	Guests  map[string]string
+	// Backends are those this binary can run, by name.
+	Backends map[string]Backend
+}
+
+// Backend is a backend that this binary can run.
+type Backend struct {
+	// Declarations are what it says of itself before it is started.
+	Declarations func() sandbox.Declarations
+	// Start makes it. notice may be called with lines for a person. stop is never
+	// nil where err is.
+	Start func(notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
+}
+
+// app is one invocation.
+type app struct {
+	env    Env
+	out    *plaintext.Writer
+	errs   *plaintext.Writer
+	format string
+}
+
+// Main runs the command line and returns its exit code. It returns when ctx ends
+// and what was started is cleaned up.
+func Main(ctx context.Context, env Env, args []string) int {
+	a := &app{env: env, out: plaintext.NewWriter(env.Stdout), errs: plaintext.NewWriter(env.Stderr)}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(a.out)
+	root.SetErr(a.errs)
+	err := root.ExecuteContext(ctx)
+	code := a.end(ctx, err)
+	if err := errors.Join(a.out.Flush(), a.errs.Flush()); err != nil && code == ExitAllowed {
+		return ExitBadInput // nobody read the answer
+	}
+	return code
+}
+
+const long = `sandboxctl answers, from the same rules that plan and run, whether sandboxes are
+confined as their policy says, and runs programs in them.
+
+It needs no cloud and no credentials.`
+
+const examples = `  sandboxctl show manifest.json                      the posture in words
+  sandboxctl check manifest.json                     is every workload admitted?
+  sandboxctl check ./policies                        plan a directory of pure objects and judge it
+  terraform show -json plan | sandboxctl check -     judge a plan
+  sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
+  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js`
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "sandboxctl",
+		Short:         "Check, show and run sandboxes from their policies",
+		Long:          long + "\n\n" + exitHelp,
+		Example:       examples,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		a.showCommand(), a.checkCommand(), a.factsCommand(), a.runCommand(),
+		a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// formatFlag adds --format with the formats a command has; the first is the
+// default.
+func (a *app) formatFlag(cmd *cobra.Command, formats ...string) {
+	cmd.Flags().StringVar(&a.format, "format", formats[0], "how to print: "+strings.Join(formats, " or "))
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		for _, f := range formats {
+			if a.format == f {
+				return run(cmd, args)
+			}
+		}
+		return badInput("--format %s: not one of %s", sandbox.Echo(a.format), strings.Join(formats, ", "))
+	}
+}
+
+// getenv looks a variable up in the environment that was given.
+func (a *app) getenv(name string) string {
+	for _, entry := range a.env.Environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

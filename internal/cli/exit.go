@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// The exit codes, in the one place that gives them. They are part of the
+// command's interface and do not change.
+const (
+	// ExitAllowed: everything was judged and everything is allowed.
+	ExitAllowed = 0
+	// ExitRefused: something is refused.
+	ExitRefused = 1
+	// ExitBadInput: there is no answer. The input is not what it should be, leaves
+	// the answer open, or could not be read.
+	ExitBadInput = 2
+	// ExitWidened is kept for comparisons: all is allowed, and more than before.
+	ExitWidened = 3
+	// ExitProgram: the program that was run ended with a code other than 0, was
+	// stopped at a bound, or left an output it declared undelivered.
+	ExitProgram = 4
+	// ExitInterrupted: a signal ended the command.
+	ExitInterrupted = 130
+)
+
+const exitHelp = `Exit codes:
+  0  everything is allowed
+  1  something is refused
+  2  there is no answer: bad input, or input that leaves the answer open
+  3  everything is allowed, and more than before (kept for comparisons)
+  4  the program that was run failed: its own code is printed`
+
+// exit is an error that knows its code. Its error may be nil: then everything
+// has been said.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e *exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exit) Unwrap() error { return e.err }
+
+// badInput says that there is no answer, and why.
+func badInput(format string, args ...any) error {
+	return &exit{ExitBadInput, fmt.Errorf(format, args...)}
+}
+
+// codeOf is the exit code that an error asks for. A refusal for want of
+// permission or ability is an answer; any other is bad input.
+func codeOf(err error) int {
+	var e *exit
+	switch {
+	case err == nil:
+		return ExitAllowed
+	case errors.As(err, &e):
+		return e.code
+	case errors.Is(err, sandbox.ErrPermission), errors.Is(err, sandbox.ErrUnsupported):
+		return ExitRefused
+	default:
+		return ExitBadInput
+	}
+}
+
+// maxShown is how many refusals of a document are printed.
+const maxShown = 10
+
+// end prints what an error has to say and returns its code.
+func (a *app) end(ctx context.Context, err error) int {
+	code := codeOf(err)
+	if err == nil {
+		return code
+	}
+	if ctx.Err() != nil && code != ExitRefused {
+		fmt.Fprintln(a.errs, "sandboxctl: interrupted")
+		return ExitInterrupted
+	}
+	var e *exit
+	if errors.As(err, &e) && e.err == nil {
+		return code
+	}
+	refusals := sandbox.RefusalsOf(err)
+	if len(refusals) == 0 {
+		page := show.NewPage(0, 0)
+		for i, text := range strings.Split(err.Error(), "\n") {
+			if i == 0 {
+				text = "sandboxctl: " + text
+			}
+			page.Row("", text)
+		}
+		fmt.Fprint(a.errs, page.String())
+		return code
+	}
+	for i, r := range refusals {
+		if i == maxShown {
+			fmt.Fprintln(a.errs, "\nand "+show.Count(int64(len(refusals)-i))+" more")
+			break
+		}
+		if i > 0 {
+			fmt.Fprintln(a.errs)
+		}
+		fmt.Fprint(a.errs, block(itemOf(r.Finding), "refused"))
+		if r.Err != nil {
+			fmt.Fprintln(a.errs, "  because   "+r.Err.Error())
+		}
+	}
+	return code
+}

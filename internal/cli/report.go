@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	json "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// report is the answer of a check.
+type report struct {
+	Target    string     `json:"target"`
+	Exit      int        `json:"exit"`
+	Verdict   string     `json:"verdict"`
+	Policies  int        `json:"policies"`
+	Workloads []judged   `json:"workloads"`
+	Facts     []factsRow `json:"facts"`
+	Findings  []item     `json:"findings"`
+	// Problems say why there is no answer.
+	Problems []string `json:"problems"`
+}
+
+// judged is one workload and its answer.
+type judged struct {
+	Name    string          `json:"name"`
+	Backend string          `json:"backend"`
+	Verdict sandbox.Verdict `json:"verdict"`
+}
+
+// factsRow says by what a backend was judged.
+type factsRow struct {
+	Backend string `json:"backend"`
+	Source  string `json:"source"`
+}
+
+// item is one finding as it is printed.
+type item struct {
+	Name    string          `json:"name"`
+	Verdict sandbox.Verdict `json:"verdict"`
+	Code    sandbox.Code    `json:"code"`
+	Summary string          `json:"summary"`
+	Subject string          `json:"subject,omitempty"`
+	Path    string          `json:"path"`
+	// File and Line are where it stands in a configuration, where that is known.
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitzero"`
+	Found    string `json:"found"`
+	Required string `json:"required"`
+	Witness  string `json:"witness,omitempty"`
+	Remedy   string `json:"remedy"`
+}
+
+// itemOf makes an item of a finding; who it is about is its subject.
+func itemOf(f sandbox.Finding) item {
+	return item{
+		Name: f.Subject, Verdict: f.Verdict, Code: f.Code, Summary: f.Code.Summary(), Subject: f.Subject,
+		Path: f.Path.String(), Found: f.Found, Required: f.Required, Witness: f.Witness, Remedy: f.Remedy,
+	}
+}
+
+// about names an item: in tables by name, in full by subject, unless the finding
+// has a subject of its own.
+func (i item) about(name, subject string) item {
+	i.Name = name
+	if i.Subject == "" {
+		i.Subject = subject
+	}
+	return i
+}
+
+// add takes a workload's decision into the report.
+func (r *report) add(name, subject, backend string, d sandbox.Decision) {
+	r.Workloads = append(r.Workloads, judged{name, backend, d.Verdict})
+	for _, f := range d.Findings {
+		r.Findings = append(r.Findings, itemOf(f).about(name, subject))
+	}
+}
+
+// settle puts the findings in order, what refuses first, and works out the verdict
+// and the exit code. A refusal outranks everything, and what leaves the answer
+// open outranks an allow.
+func (r *report) settle() {
+	slices.SortStableFunc(r.Findings, func(a, b item) int { return cmp.Compare(a.Verdict, b.Verdict) })
+	r.Exit, r.Verdict = ExitAllowed, "allowed"
+	open := len(r.Problems) > 0
+	for _, i := range r.Findings {
+		if i.Verdict == sandbox.Deny {
+			r.Exit, r.Verdict = ExitRefused, "refused"
+			return
+		}
+	}
+	for _, w := range r.Workloads {
+		switch w.Verdict {
+		case sandbox.Allow:
+		case sandbox.Undecided:
+			open = true
+		default: // denied without a reason: still denied
+			r.Exit, r.Verdict = ExitRefused, "refused"
+			return
+		}
+	}
+	if open {
+		r.Exit, r.Verdict = ExitBadInput, "undecided"
+	}
+}
+
+// print writes the report in the asked format and returns the error that carries
+// its exit code.
+func (a *app) print(r *report) error {
+	r.settle()
+	if a.format == "json" {
+		if err := a.printJSON(r); err != nil {
+			return err
+		}
+	} else if _, err := fmt.Fprint(a.out, r.text()); err != nil {
+		return err
+	}
+	if r.Exit == ExitAllowed {
+		return nil
+	}
+	return &exit{code: r.Exit}
+}
+
+// printJSON writes a value as indented JSON that is safe to print.
+func (a *app) printJSON(v any) error {
+	text, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "))
+	if err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	_, err = a.out.Write(append(plaintext.JSON(text), '\n'))
+	return err
+}
+
+// text is the report as a table, and then each finding in full. Findings that
+// differ in nothing but whom they are about are told in full once, and warnings
+// take one row for all.
+func (r *report) text() string {
+	var b strings.Builder
+	b.WriteString(plaintext.Value(r.head()) + "\n")
+	folded := fold(r.Findings)
+	r.table(&b, folded)
+	for _, f := range folded {
+		b.WriteByte('\n')
+		b.WriteString(block(f.whole(), verdictWord(f.Verdict)))
+	}
+	if len(r.Findings) > 0 && len(r.Problems) == 0 {
+		b.WriteString("\n" + plaintext.Value(r.tally()) + "\n")
+	}
+	for _, problem := range r.Problems {
+		page := show.NewPage(0, 0)
+		page.Gap()
+		page.Row("", "no answer: "+problem)
+		b.WriteString(page.String())
+	}
+	return b.String()
+}
+
+// several is one finding about one or more.
+type several struct {
+	item
+	names, subjects []string
+}
+
+func fold(items []item) []*several {
+	var all []*several
+	same := map[item]*several{}
+	for _, i := range items {
+		key := i
+		key.Name, key.Subject = "", ""
+		s, ok := same[key]
+		if !ok {
+			s = &several{item: i}
+			same[key] = s
+			all = append(all, s)
+		}
+		s.names = append(s.names, i.Name)
+		s.subjects = append(s.subjects, i.Subject)
+	}
+	return all
+}
+
+// maxTogether is how many of those that a finding is about are named.
+const maxTogether = 6
+
+func together(names []string) string {
+	if len(names) <= maxTogether {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:maxTogether], ", ") + show.More(len(names)-maxTogether)
+}
+
+func (s *several) whole() item {
+	i := s.item
+	i.Subject = together(s.subjects)
+	return i
+}
+
+// head reads "12 workloads, 1 policy, backend acas (shipped facts)".
+func (r *report) head() string {
+	parts := []string{show.Plural(len(r.Workloads), "workload")}
+	if r.Policies > 0 {
+		parts = append(parts, show.Plural(r.Policies, "policy"))
+	}
+	for _, f := range r.Facts {
+		parts = append(parts, "backend "+f.Backend+" ("+f.Source+")")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (r *report) tally() string {
+	counts := map[sandbox.Verdict]int{}
+	for _, w := range r.Workloads {
+		counts[w.Verdict]++
+	}
+	var parts []string
+	for _, v := range []sandbox.Verdict{sandbox.Deny, sandbox.Undecided, sandbox.Allow} {
+		if counts[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[v], show.Verdict(v)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Columns of the table that grow no further: what is longer pushes the rest.
+const (
+	maxNameColumn = 24
+	maxPathColumn = 36
+	maxShort      = 72
+)
+
+func (r *report) table(b *strings.Builder, findings []*several) {
+	var rows [][5]string
+	row := func(i item, name string) {
+		rows = append(rows, [5]string{
+			verdictWord(i.Verdict), plaintext.Value(name), string(i.Code), plaintext.Value(i.Path), i.short(),
+		})
+	}
+	for _, f := range findings {
+		if f.Verdict == sandbox.Allow {
+			row(f.item, together(f.names))
+			continue
+		}
+		for _, name := range f.names {
+			row(f.item, name)
+		}
+	}
+	if len(rows) == 0 && len(r.Problems) == 0 {
+		b.WriteString("allowed\n")
+	}
+	limits := [4]int{9, maxNameColumn, 34, maxPathColumn}
+	var widths [4]int
+	for _, row := range rows {
+		for c := range widths {
+			widths[c] = min(max(widths[c], utf8.RuneCountInString(row[c])), limits[c])
+		}
+	}
+	for _, row := range rows {
+		line := ""
+		for c, width := range widths {
+			line += show.Pad(row[c], width) + "  "
+		}
+		b.WriteString(strings.TrimRight(plaintext.Value(line+row[4]), " ") + "\n")
+	}
+}
+
+// short says in one line what matters most about a finding.
+func (i item) short() string {
+	text := i.Found
+	if i.Witness != "" {
+		text = i.Witness + " would become reachable"
+	}
+	return show.Clip(text, maxShort)
+}
+
+func verdictWord(v sandbox.Verdict) string {
+	if v == sandbox.Allow {
+		return "warning"
+	}
+	return show.Verdict(v)
+}
+
+// block is one finding in full: what, found, required, remedy, and last the line
+// that programs read, alone and after one space.
+func block(i item, word string) string {
+	page := show.NewPage(0, 0)
+	head := word + ": " + i.Summary
+	if i.Subject != "" {
+		head = word + "  " + i.Subject + ": " + i.Summary
+	}
+	page.Line(head)
+	inner := show.NewPage(2, 10)
+	inner.Row("found", i.Found)
+	inner.Row("required", i.Required)
+	inner.Row("reaches", i.Witness)
+	inner.Row("remedy", i.Remedy)
+	if i.File != "" {
+		inner.Row("written", fmt.Sprintf("%s line %d", i.File, i.Line))
+	}
+	locator := string(i.Code)
+	if i.Path != "" {
+		locator += " at " + i.Path
+	}
+	return page.String() + inner.String() + " " + plaintext.Value(locator) + "\n"
+}
+
+// sortFacts orders the rows by backend, each once.
+func sortFacts(rows []factsRow) []factsRow {
+	slices.SortFunc(rows, func(a, b factsRow) int { return strings.Compare(a.Backend+"\x00"+a.Source, b.Backend+"\x00"+b.Source) })
+	return slices.Compact(rows)
+}

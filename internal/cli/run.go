@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
+)
+
+// runOptions are the flags of run.
+type runOptions struct {
+	manifest string
+	accept   []string
+	workload string
+	backend  string
+	out      string
+	files    []string
+	timeout  time.Duration
+	flat     bool
+	raw      bool
+}
+
+const (
+	// maxProgram bounds the program's text.
+	maxProgram = 16 << 20
+	// stopBound is how long stopping the backend may take.
+	stopBound = 10 * time.Second
+	// stdoutMarker and stderrMarker begin the lines of the program, so that none
+	// can pass for one of ours.
+	stdoutMarker, stderrMarker = "│ ", "┆ "
+)
+
+const runLong = `run opens a manifest whose digest is accepted, makes a sandbox for one of its
+workloads, runs one program in it, collects the declared outputs and disposes the
+sandbox. What the plan would have refused is refused here, with the same code.
+
+The accepted digest comes from where you trust it: the plan's output, the
+deployment's configuration. It is never computed from the manifest that is opened.
+
+The program's standard output goes to standard output, its standard error and
+everything else to standard error. What it writes is escaped, each line behind a
+marker; --raw passes its bytes on as they are. Outputs land below --out in a
+directory of this run, or with --flat in --out itself; nothing is overwritten.`
+
+func (a *app) runCommand() *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run --manifest FILE --accept DIGEST --workload NAME -- PROGRAM [ARG...]",
+		Short: "Run a program in a sandbox of an accepted manifest",
+		Long:  runLong + "\n\n" + exitHelp,
+		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
+  terraform output -raw manifest |
+    sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return badInput("give the program after --\nsee %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runProgram(cmd.Context(), o, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.manifest, "manifest", "", "the manifest, or - for standard input")
+	flags.StringArrayVar(&o.accept, "accept", nil, "a digest that the manifest may have (repeatable)")
+	flags.StringVar(&o.workload, "workload", "", "the workload to run as")
+	flags.StringVar(&o.backend, "backend", "", "the backend to offer (default the one that the workload names)")
+	flags.StringVar(&o.out, "out", "outputs", "the directory in which outputs land; made when it is not there")
+	flags.StringArrayVar(&o.files, "file", nil, "a file to upload first, SOURCE=PATH in the sandbox (repeatable)")
+	flags.DurationVar(&o.timeout, "timeout", time.Minute, "how long the program may run")
+	flags.BoolVar(&o.flat, "flat", false, "land outputs in the directory itself, where nothing of that name may stand")
+	flags.BoolVar(&o.raw, "raw", false, "pass the program's output on as it is")
+	for _, name := range []string{"manifest", "accept", "workload"} {
+		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
+	}
+	return cmd
+}
+
+// upload is one file on its way into the sandbox.
+type upload struct {
+	path    string
+	content []byte
+}
+
+func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err error) {
+	document, program, uploads, err := a.inputs(o, args[0])
+	if err != nil {
+		return err
+	}
+	var accept []manifest.Digest
+	for _, text := range o.accept {
+		digest, err := manifest.ParseDigest(text)
+		if err != nil {
+			return err
+		}
+		accept = append(accept, digest)
+	}
+	var heard notices
+	b, stop, err := a.start(a.backendFor(document, o), heard.hear)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
+		defer cancel()
+		err = errors.Join(err, stop(stopping))
+	}()
+	r, err := router.Open(ctx, router.Options{
+		Manifest: document, Accept: accept, Owner: "sandboxctl", Backends: []router.Backend{b},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
+		defer cancel()
+		err = errors.Join(err, r.Close(closing))
+	}()
+	attachment, err := r.Attach(ctx, o.workload)
+	if err != nil {
+		return err
+	}
+	for _, f := range attachment.Findings() {
+		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
+	}
+	return a.call(ctx, attachment, o, sandbox.Program{Source: program, Args: args[1:], Timeout: o.timeout}, uploads, &heard)
+}
+
+// inputs reads everything before anything is started.
+func (a *app) inputs(o runOptions, program string) (document, source []byte, uploads []upload, err error) {
+	if document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
+		return nil, nil, nil, err
+	}
+	if source, err = a.readFile(program, maxProgram); err != nil {
+		return nil, nil, nil, err
+	}
+	for _, pair := range o.files {
+		from, to, ok := strings.Cut(pair, "=")
+		if !ok || from == "" || to == "" {
+			return nil, nil, nil, badInput("--file %s: write SOURCE=PATH", sandbox.Echo(pair))
+		}
+		content, err := a.readFile(from, sandbox.DefaultTransferLimits().MaxTotalBytes)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		uploads = append(uploads, upload{to, content})
+	}
+	return document, source, uploads, nil
+}
+
+// backendFor is the backend to offer. Reading the manifest for it trusts nothing:
+// the router judges the digest before it believes a word. Where the manifest does
+// not tell, the router says what is wrong, whatever it is offered.
+func (a *app) backendFor(document []byte, o runOptions) string {
+	if o.backend != "" {
+		return o.backend
+	}
+	if m, err := manifest.Parse(document); err == nil {
+		if spec, ok := m.Workloads[o.workload]; ok {
+			return spec.Backend
+		}
+	}
+	for _, name := range sortedKeys(a.env.Backends) {
+		return name
+	}
+	return ""
+}
+
+// start makes the backend.
+func (a *app) start(name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
+	b, ok := a.env.Backends[name]
+	if !ok {
+		return nil, nil, sandbox.Finding{
+			Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(name),
+			Required: "a backend that this binary runs: " + wordsOrNone(sortedKeys(a.env.Backends)),
+			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
+		}.Refusal(nil)
+	}
+	return b.Start(notice)
+}
+
+// call runs the program in a sandbox that is gone afterwards.
+func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, program sandbox.Program, uploads []upload, heard *notices) error {
+	sink, err := openSink(at.Spec(), o)
+	if err != nil {
+		return err
+	}
+	if sink != nil {
+		defer sink.Close()
+	}
+	quiet := a.announce("starting the sandbox; the first start on a machine compiles the guest, which takes a while", heard)
+	began := false
+	err = at.Call(ctx, keyFor(at.Scope()), func(ctx context.Context, s *sandbox.Session) error {
+		quiet()
+		began = true
+		for _, u := range uploads {
+			if err := s.WriteFile(ctx, u.path, bytes.NewReader(u.content), int64(len(u.content))); err != nil {
+				return err
+			}
+		}
+		return a.execute(ctx, s, at.Spec(), sink, program, o)
+	})
+	quiet()
+	if err == nil || !began {
+		return err
+	}
+	return failedProgram(err)
+}
+
+// execute runs the program, prints what it wrote and collects what it made.
+func (a *app) execute(
+	ctx context.Context, s *sandbox.Session, spec sandbox.Spec, sink *output.DirSink, program sandbox.Program, o runOptions,
+) error {
+	started := time.Now()
+	result, err := s.RunCode(ctx, program)
+	took := time.Since(started)
+	var stopped *sandbox.Stopped
+	if errors.As(err, &stopped) {
+		result = stopped.Result
+	}
+	if printErr := a.printProgram(result, o.raw); printErr != nil {
+		return errors.Join(err, printErr)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.errs, "exit code %d after %s, in a sandbox of %s\n", result.ExitCode, took.Round(time.Millisecond), s.Info().Backend)
+	if result.ExitCode != 0 {
+		return &exit{code: ExitProgram}
+	}
+	var to output.Sink
+	if sink != nil {
+		to = sink
+	}
+	landed, err := output.Collect(ctx, s, spec, to)
+	if err != nil {
+		return err
+	}
+	for _, l := range landed {
+		fmt.Fprintf(a.errs, "landed  %s (%s)  %s\n", plaintext.Value(l.Name), show.Bytes(l.Size), plaintext.Value(l.Handle))
+	}
+	return nil
+}
+
+// printProgram passes the program's output on.
+func (a *app) printProgram(result sandbox.ExecResult, raw bool) error {
+	if err := errors.Join(a.out.Flush(), a.errs.Flush()); err != nil {
+		return err
+	}
+	if raw {
+		_, outErr := a.env.Stdout.Write(result.Stdout)
+		_, errErr := a.env.Stderr.Write(result.Stderr)
+		return errors.Join(outErr, errErr)
+	}
+	return errors.Join(
+		plaintext.Guest(a.env.Stdout, stdoutMarker, result.Stdout),
+		plaintext.Guest(a.env.Stderr, stderrMarker, result.Stderr),
+	)
+}
+
+// failedProgram gives what went wrong in a sandbox that ran the exit code for it.
+func failedProgram(err error) error {
+	var e *exit
+	if errors.As(err, &e) {
+		return err
+	}
+	return &exit{ExitProgram, err}
+}
+
+// keyFor is a key that nobody else has. A workload whose sandboxes are one a call
+// gets a call of its own.
+func keyFor(scope sandbox.IsolationScope) sandbox.Key {
+	key := sandbox.Key{Scope: "sandboxctl", Thread: rand.Text(), Agent: "run"}
+	if scope == sandbox.ScopeCall {
+		key.Call = rand.Text()
+	}
+	return key
+}
+
+// openSink opens the directory in which outputs land, nil for a workload that
+// lands none.
+func openSink(spec sandbox.Spec, o runOptions) (*output.DirSink, error) {
+	lands := false
+	for _, declared := range spec.Outputs {
+		lands = lands || declared.Lands()
+	}
+	if !lands {
+		return nil, nil
+	}
+	if err := os.MkdirAll(o.out, 0o700); err != nil {
+		return nil, badInput("--out %s: %w", sandbox.Echo(o.out), withoutPath(err))
+	}
+	sink, err := output.NewDirSink(o.out, output.DirOptions{Flat: o.flat})
+	if err != nil {
+		return nil, badInput("--out %s: %w", sandbox.Echo(o.out), err)
+	}
+	return sink, nil
+}

@@ -1,0 +1,360 @@
+package hclsource_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hclsource"
+)
+
+const required = `terraform {
+  required_providers {
+    sandbox = { source = "sandbox-iac/sandbox" }
+  }
+}
+`
+
+// tree writes files and loads the module in root.
+func tree(t *testing.T, files map[string]string) (*hclsource.Config, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hclsource.Load(filepath.Join(dir, "root"))
+}
+
+// dropped lists what is found, as "file:line path".
+func dropped(t *testing.T, files map[string]string) []string {
+	t.Helper()
+	files["root/versions.tf"] = required
+	config, err := tree(t, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, d := range config.Dropped() {
+		if d.Address == "" || d.Finding.Found == "" || d.Finding.Required == "" || d.Finding.Remedy == "" {
+			t.Errorf("incomplete: %+v", d)
+		}
+		found = append(found, d.File+":"+strconv.Itoa(d.Line)+" "+d.Finding.Path.String())
+	}
+	return found
+}
+
+// Each row is one place where a name can be dropped. TYPO is where the misspelt
+// name stands; the neighbour has the right one in its place, and is silent.
+var places = []struct {
+	name        string
+	files       map[string]string
+	typo, right string
+	want        []string
+}{
+	{
+		"an egress rule of a policy", map[string]string{"root/main.tf": `
+resource "sandbox_policy" "p" {
+  egress_rules = { api = { host = "a.example.com", ports = ["*"], TYPO = ["GET"], paths = ["*"] } }
+}`}, "method", "methods",
+		[]string{`main.tf:3 egress_rules["api"].method`},
+	},
+	{
+		"an egress rule of a workload", map[string]string{"root/main.tf": `
+resource "sandbox_workload" "w" {
+  egress_rules = {
+    "api" = {
+      host = "a.example.com"
+      TYPO = ["GET"]
+    }
+  }
+}`}, "Methods", "methods",
+		[]string{`main.tf:6 egress_rules["api"].Methods`},
+	},
+	{
+		"an image", map[string]string{"root/main.tf": `
+resource "sandbox_workload" "w" {
+  image = { reference = "r.example.com/a", TYPO = "sha256:x" }
+}`}, "diggest", "digest",
+		[]string{"main.tf:3 image.diggest"},
+	},
+	{
+		"transfer limits", map[string]string{"root/main.tf": `
+resource "sandbox_policy" "p" {
+  files_in_limits = { max_files = 1, TYPO = 2 }
+}`}, "max_total", "max_total_bytes",
+		[]string{"main.tf:3 files_in_limits.max_total"},
+	},
+	{
+		"an output", map[string]string{"root/main.tf": `
+resource "sandbox_workload" "w" {
+  outputs = { chart = { path = "a.png", TYPO = "consume" } }
+}`}, "dispositon", "disposition",
+		[]string{`main.tf:3 outputs["chart"].dispositon`},
+	},
+	{
+		"a policy written into a workload", map[string]string{"root/main.tf": `
+resource "sandbox_workload" "w" {
+  policy = { TYPO = "vm" }
+}`}, "min_isolation", "minimum_isolation",
+		[]string{"main.tf:3 policy.min_isolation"},
+	},
+	{
+		"a rule of a policy written into a manifest", map[string]string{"root/main.tf": `
+resource "sandbox_manifest" "m" {
+  policy    = { egress_rules = { api = { host = "a.example.com", TYPO = ["/v1"] } } }
+  workloads = {}
+}`}, "path", "paths",
+		[]string{`main.tf:3 policy.egress_rules["api"].path`},
+	},
+	{
+		"a workload written into a manifest", map[string]string{"root/main.tf": `
+resource "sandbox_manifest" "m" {
+  policy    = {}
+  workloads = { a = { kind = "codeact", TYPO = "allowlist" } }
+}`}, "egress", "egress_mode",
+		[]string{`main.tf:4 workloads["a"].egress`},
+	},
+	{
+		"a local", map[string]string{"root/main.tf": `
+locals { base = { minimum_isolation = "vm", TYPO = ["app"] } }
+resource "sandbox_workload" "w" { policy = local.base }`}, "denied_identites", "denied_identities",
+		[]string{"main.tf:2 policy.denied_identites"},
+	},
+	{
+		"a local of a local", map[string]string{"root/main.tf": `
+locals {
+  policies = { strict = { TYPO = "vm" }, loose = {} }
+  chosen   = local.policies.strict
+}
+resource "sandbox_workload" "w" { policy = local.chosen }`}, "isolation", "minimum_isolation",
+		[]string{"main.tf:3 policy.isolation"},
+	},
+	{
+		"merge over a resource", map[string]string{"root/main.tf": `
+resource "sandbox_policy" "p" {}
+resource "sandbox_manifest" "m" {
+  policy    = merge(sandbox_policy.p, { TYPO = "vm" })
+  workloads = {}
+}`}, "minimum-isolation", "minimum_isolation",
+		[]string{"main.tf:4 policy.minimum-isolation"},
+	},
+	{
+		"merge of rule maps", map[string]string{"root/main.tf": `
+locals { more = { b = { host = "b.example.com", TYPO = ["443"] } } }
+resource "sandbox_policy" "p" { egress_rules = merge({}, local.more) }`}, "port", "ports",
+		[]string{`main.tf:2 egress_rules["b"].port`},
+	},
+	{
+		"either side of a condition", map[string]string{"root/main.tf": `
+variable "strict" { type = bool }
+resource "sandbox_policy" "p" {
+  files_out_limits = (var.strict ? { max_files = 1 } : { TYPO = 2 })
+}`}, "files", "max_files",
+		[]string{"main.tf:4 files_out_limits.files"},
+	},
+	{
+		"the value of a for expression", map[string]string{"root/main.tf": `
+resource "sandbox_policy" "p" {
+  egress_rules = { for h in ["a.example.com"] : h => { host = h, ports = ["*"], TYPO = ["*"], paths = ["*"] } }
+}`}, "verbs", "methods",
+		[]string{`main.tf:3 egress_rules["…"].verbs`},
+	},
+	{
+		"an element that a for expression copies", map[string]string{"root/main.tf": `
+locals { rules = { a = { host = "a.example.com", TYPO = ["GET"] } } }
+resource "sandbox_policy" "p" { egress_rules = { for k, r in local.rules : k => r if k != "b" } }`}, "method", "methods",
+		[]string{`main.tf:2 egress_rules["…"].method`},
+	},
+	{
+		"for_each", map[string]string{"root/main.tf": `
+locals { all = { a = { image = { TYPO = "python" } } } }
+resource "sandbox_workload" "w" {
+  for_each = local.all
+  image    = each.value.image
+}`}, "prebuild", "prebuilt",
+		[]string{"main.tf:2 image.prebuild"},
+	},
+	{
+		"a variable of any type, passed by its caller", map[string]string{
+			"root/main.tf": `
+module "m" {
+  source = "../child"
+  policy = { TYPO = "vm" }
+}`,
+			"child/main.tf": `
+variable "policy" { type = any }
+resource "sandbox_workload" "w" { policy = var.policy }`,
+		}, "minimum_isolatoin", "minimum_isolation",
+		[]string{"main.tf:4 policy.minimum_isolatoin"},
+	},
+	{
+		"the default of a variable", map[string]string{"root/main.tf": `
+variable "policy" {
+  type    = any
+  default = { TYPO = true }
+}
+resource "sandbox_workload" "w" { policy = var.policy }`}, "image_requires_digest", "image_require_digest",
+		[]string{"main.tf:4 policy.image_requires_digest"},
+	},
+	{
+		"the type of a variable", map[string]string{"root/main.tf": `
+variable "rules" {
+  type = map(object({ host = string, ports = list(string), TYPO = optional(list(string)), paths = list(string) }))
+}
+resource "sandbox_policy" "p" { egress_rules = var.rules }`}, "method", "methods",
+		[]string{`main.tf:3 egress_rules["…"].method`},
+	},
+	{
+		"the output of a module", map[string]string{
+			"root/main.tf": `
+module "m" { source = "./child" }
+resource "sandbox_workload" "w" { policy = module.m.policy }`,
+			"root/child/main.tf": `output "policy" { value = { TYPO = "closed" } }`,
+		}, "egress_modes", "egress_mode",
+		[]string{"child/main.tf:1 policy.egress_modes"},
+	},
+	{
+		"the output of one of several modules", map[string]string{
+			"root/main.tf": `
+module "m" {
+  source   = "./child"
+  for_each = toset(["a"])
+}
+resource "sandbox_workload" "w" { policy = module.m["a"].policy }`,
+			"root/child/main.tf": `output "policy" { value = { TYPO = "closed" } }`,
+		}, "egress_modes", "egress_mode",
+		[]string{"child/main.tf:1 policy.egress_modes"},
+	},
+	{
+		"JSON syntax", map[string]string{"root/main.tf.json": `{
+  "locals": {"base": {"TYPO": "vm"}},
+  "resource": {"sandbox_workload": {"w": {"policy": "${local.base}"}}}
+}`}, "minimal_isolation", "minimum_isolation",
+		[]string{"main.tf.json:2 policy.minimal_isolation"},
+	},
+	{
+		"a literal in JSON syntax", map[string]string{"root/main.tf.json": `{
+  "resource": {"sandbox_policy": {"p": {"egress_rules": {"a": {"host": "a.example.com", "TYPO": ["GET"]}}}}}
+}`}, "method", "methods",
+		[]string{`main.tf.json:2 egress_rules["a"].method`},
+	},
+}
+
+func TestADroppedNameIsFoundAtEveryLevel(t *testing.T) {
+	t.Parallel()
+	for _, p := range places {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			with := func(word string) map[string]string {
+				files := map[string]string{}
+				for name, content := range p.files {
+					files[name] = strings.ReplaceAll(content, "TYPO", word)
+				}
+				return files
+			}
+			if got := dropped(t, with(p.typo)); !slices.Equal(got, p.want) {
+				t.Errorf("found %q, want %q", got, p.want)
+			}
+			if got := dropped(t, with(p.right)); len(got) != 0 {
+				t.Errorf("spelt %s, found %q", p.right, got)
+			}
+		})
+	}
+}
+
+func TestAVariableThatDropsARestrictionIsFound(t *testing.T) {
+	t.Parallel()
+	files := func(constraint string) map[string]string {
+		return map[string]string{
+			"root/main.tf": `
+locals { strict = { minimum_isolation = "vm", denied_identities = ["app"] } }
+module "m" {
+  source = "../child"
+  policy = merge(local.strict, { egress_mode = "closed" })
+}`,
+			"child/main.tf": "variable \"policy\" {\n  type = " + constraint + "\n}\n" +
+				`resource "sandbox_workload" "w" { policy = var.policy }`,
+		}
+	}
+	got := dropped(t, files(`object({ minimum_isolation = string, egress_mode = optional(string) })`))
+	if want := []string{"main.tf:2 policy.denied_identities"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	for _, constraint := range []string{
+		"any", `object({ minimum_isolation = string, egress_mode = string, denied_identities = list(string) })`,
+	} {
+		if got := dropped(t, files(constraint)); len(got) != 0 {
+			t.Errorf("%s: found %q", constraint, got)
+		}
+	}
+}
+
+func TestAComputedNameInARestrictedObjectIsFound(t *testing.T) {
+	t.Parallel()
+	files := func(key string) map[string]string {
+		return map[string]string{"root/main.tf": `
+locals { name = "host" }
+resource "sandbox_policy" "p" { egress_rules = { api = { ` + key + ` = "a.example.com" } } }`}
+	}
+	if got := dropped(t, files("(local.name)")); len(got) != 1 {
+		t.Errorf("found %q", got)
+	}
+	if got := dropped(t, files("host")); len(got) != 0 {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestTracingEndsOnHostileConfigurations(t *testing.T) {
+	t.Parallel()
+	var doubling strings.Builder
+	doubling.WriteString("locals {\n  l0 = { typo = 1 }\n")
+	for i := range 60 {
+		n, m := strconv.Itoa(i+1), strconv.Itoa(i)
+		doubling.WriteString("  l" + n + " = merge(local.l" + m + ", local.l" + m + ")\n")
+	}
+	doubling.WriteString("}\nresource \"sandbox_workload\" \"w\" { policy = local.l60 }\n")
+	for name, source := range map[string]string{
+		"a local of itself":     "locals { a = local.a }\nresource \"sandbox_workload\" \"w\" { policy = local.a }",
+		"two of each other":     "locals {\n a = local.b\n b = local.a\n}\nresource \"sandbox_workload\" \"w\" { policy = local.a }",
+		"deeper each time":      "locals { a = local.a.b }\nresource \"sandbox_workload\" \"w\" { policy = local.a.c }",
+		"a loop over itself":    "locals { a = { for k, v in local.a : k => v } }\nresource \"sandbox_policy\" \"w\" { egress_rules = local.a }",
+		"doubling sixty times":  doubling.String(),
+		"a module by itself":    "module \"m\" {\n source = \"../root\"\n p = var.p\n}\nvariable \"p\" {}\nresource \"sandbox_workload\" \"w\" { policy = var.p }",
+		"nothing but a bracket": "resource \"sandbox_workload\" \"w\" { policy = (((({})))) }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dropped(t, map[string]string{"root/main.tf": source})
+		})
+	}
+}
+
+// Whatever a configuration says, reading it ends, and says something complete.
+func FuzzDroppedEnds(f *testing.F) {
+	for _, p := range places {
+		for _, content := range p.files {
+			f.Add(strings.ReplaceAll(content, "TYPO", p.typo))
+		}
+	}
+	f.Fuzz(func(t *testing.T, source string) {
+		config, err := tree(t, map[string]string{"root/main.tf": source})
+		if err != nil {
+			return
+		}
+		config.Remote()
+		for _, d := range config.Dropped() {
+			if d.File == "" || d.Line < 1 || d.Finding.Code == "" || d.Finding.Found == "" {
+				t.Errorf("incomplete: %+v", d)
+			}
+		}
+	})
+}
