@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +50,54 @@ func TestAccProviderExampleIsValid(t *testing.T) {
 	}
 	if out, code := c.run(t, "fmt", "-check", "-diff"); code != 0 {
 		t.Errorf("not formatted:\n%s", out)
+	}
+}
+
+// The quickstart applies one example and shows three that are refused; a
+// newcomer meets exactly these.
+func TestAccQuickstartPlansAndIsRefusedWhereItSaysSo(t *testing.T) {
+	t.Parallel()
+	for folder, locator := range map[string]string{
+		".":                  "",
+		"refused/floor":      "isolation.below_floor at backend",
+		"refused/egress":     "egress.not_within_policy at egress_hosts[1]",
+		"refused/capability": "capability.missing at requires",
+	} {
+		t.Run(folder, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			found, err := filepath.Glob(filepath.Join("..", "..", "examples", "quickstart", filepath.FromSlash(folder), "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range found {
+				if ext := filepath.Ext(file); ext != ".tf" && ext != ".json" {
+					continue
+				}
+				content, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				files[filepath.Base(file)] = string(content)
+			}
+			// The examples say themselves where the provider comes from; the test
+			// says the same in full.
+			files["requirements.tf"] = ""
+			files["main.tf"] = strings.Replace(files["main.tf"], "sandbox-iac/sandbox", address, 1)
+			p := offline()
+			p.readFile = func(name string) ([]byte, error) {
+				if content, ok := files[name]; ok {
+					return []byte(content), nil
+				}
+				return nil, fs.ErrNotExist
+			}
+			out, code := newCLI(t, p, files).plan(t)
+			switch {
+			case locator == "" && code != 2:
+				t.Errorf("exit %d\n%s", code, out)
+			case locator != "" && (code != 1 || !strings.Contains(out, "\n "+locator+"\n")):
+				t.Errorf("exit %d, without %q\n%s", code, locator, out)
+			}
+		})
 	}
 }
