@@ -50,7 +50,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Example: `  sandboxctl check manifest.json --accept sha256:…
   sandboxctl check plan.json --facts docker.json
   sandboxctl check ./policies --provider bin/terraform-provider-sandbox`,
-		Args: exactly(1, "TARGET: a manifest, a plan or a directory"),
+		Args: one("TARGET: a manifest, a plan or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.check(cmd.Context(), args[0], o)
 			if err != nil {
@@ -119,10 +119,10 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 // headBytes is how much of a file tells what it is.
 const headBytes = 4096
 
-// exactly is cobra's rule for arguments, in words that say what is missing.
-func exactly(n int, what string) cobra.PositionalArgs {
+// one is cobra's rule for a single argument, in words that say what is missing.
+func one(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n {
+		if len(args) == 1 {
 			return nil
 		}
 		return badInput("give %s\nsee %s --help", what, cmd.CommandPath())

@@ -197,8 +197,16 @@ func TestInputThatIsNeitherIsBad(t *testing.T) {
 		})
 	}
 	for _, args := range [][]string{
-		{"check"}, {"check", path, path}, {"check", t.TempDir()}, {"check", path, "--format", "sarif"}, {"check", path + ".gone"},
-		{"check", t.TempDir(), "--accept", string(digest)}, {"frob"}, {"show"}, {"--frob"}, {"explain", "no.such_code"},
+		{"check"},
+		{"check", path, path},
+		{"check", t.TempDir()},
+		{"check", path, "--format", "sarif"},
+		{"check", path + ".gone"},
+		{"check", t.TempDir(), "--accept", string(digest)},
+		{"frob"},
+		{"show"},
+		{"--frob"},
+		{"explain", "no.such_code"},
 	} {
 		if got := run(t, args...); got.code != cli.ExitBadInput || got.stdout != "" {
 			t.Errorf("%q: exit code %d\n%s", args, got.code, got.both())

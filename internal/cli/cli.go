@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ type app struct {
 // and what was started is cleaned up.
 func Main(ctx context.Context, env Env, args []string) int {
 	a := &app{env: env, out: plaintext.NewWriter(env.Stdout), errs: plaintext.NewWriter(env.Stderr)}
-	root := a.root()
+	root := a.root() //nolint:contextcheck // cobra hands each command the context that it is executed with
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(a.out)
@@ -108,21 +109,9 @@ func (a *app) formatFlag(cmd *cobra.Command, formats ...string) {
 	cmd.Flags().StringVar(&a.format, "format", formats[0], "how to print: "+strings.Join(formats, " or "))
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		for _, f := range formats {
-			if a.format == f {
-				return run(cmd, args)
-			}
+		if slices.Contains(formats, a.format) {
+			return run(cmd, args)
 		}
 		return badInput("--format %s: not one of %s", sandbox.Echo(a.format), strings.Join(formats, ", "))
 	}
-}
-
-// getenv looks a variable up in the environment that was given.
-func (a *app) getenv(name string) string {
-	for _, entry := range a.env.Environ {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

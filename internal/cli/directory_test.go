@@ -36,7 +36,7 @@ func provider(t *testing.T) string {
 		}
 	}
 	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "provider-for-cli-test-"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "provider-for-cli-test-"); built.err != nil { //nolint:usetesting // shared by all tests
 			return
 		}
 		built.path = filepath.Join(built.dir, "terraform-provider-sandbox")
@@ -163,24 +163,28 @@ func TestCheckOfADirectory(t *testing.T) {
 					strings.Replace(workload("work_dir = var.dir"), `"codeact"`, "var.kind", 1) + rest,
 				"root/x.auto.tfvars": `dir = "/work"`,
 			},
-			[]string{"--var", "kind=codeact"}, cli.ExitAllowed,
+			[]string{"--var", "kind=codeact"},
+			cli.ExitAllowed,
 			[]string{"1 workload, "},
 		},
 		"a variable without a value": {
 			map[string]string{"root/main.tf": versions + agents + "variable \"kind\" { type = string }\n" + strings.Replace(workload(""), `"codeact"`, "var.kind", 1) + rest},
-			nil, cli.ExitBadInput, []string{"no answer: ", "No value for required variable"},
+			nil, cli.ExitBadInput,
+			[]string{"no answer: ", "No value for required variable"},
 		},
 		"no workload": {
 			map[string]string{"root/main.tf": versions + agents}, nil, cli.ExitBadInput, []string{"0 workloads", "no workload behind"},
 		},
 		"an object that needs a cloud": {
 			map[string]string{"root/main.tf": versions + agents + workload("") + "resource \"azurerm_resource_group\" \"g\" {}\n"},
-			nil, cli.ExitBadInput, []string{`azurerm_resource_group.g at main.tf:24 is an object of provider "azurerm"`},
+			nil, cli.ExitBadInput,
+			[]string{`azurerm_resource_group.g at main.tf:24 is an object of provider "azurerm"`},
 		},
 		"not yet known": {
 			map[string]string{"root/main.tf": versions + agents + "resource \"terraform_data\" \"host\" { input = \"packages.example.org\" }\n" +
 				workload("egress_mode = \"allowlist\"\n  egress_hosts = [terraform_data.host.output]") + rest},
-			nil, cli.ExitBadInput, []string{"undecided  report  decision.undecided        egress_hosts[0]  egress_hosts[0] is not known yet\n"},
+			nil, cli.ExitBadInput,
+			[]string{"undecided  report  decision.undecided        egress_hosts[0]  egress_hosts[0] is not known yet\n"},
 		},
 		"not Terraform": {
 			map[string]string{"root/main.tf": "resource {"}, nil, cli.ExitBadInput, []string{"main.tf:1"},

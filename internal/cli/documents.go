@@ -19,7 +19,7 @@ allow is refused, not mended.
 
 The bytes are written exactly as they are, for a file or a pipe.`,
 		Example: "  sandboxctl canonical platform.json > platform-policy.json",
-		Args:    exactly(1, "FILE: a document, or - for standard input"),
+		Args:    one("FILE: a document, or - for standard input"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			b, err := a.readFile(args[0], manifest.MaxDocument)
 			if err != nil {
@@ -44,7 +44,7 @@ bytes. It is for those who write documents: to pin a policy file, or to compare
 two. A host's accepted digest never comes from the file that the host opens; it
 comes from the host's own configuration.`,
 		Example: "  sandboxctl digest platform-policy.json",
-		Args:    exactly(1, "FILE: a document, or - for standard input"),
+		Args:    one("FILE: a document, or - for standard input"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			b, err := a.readFile(args[0], manifest.MaxDocument)
 			if err != nil {

@@ -47,8 +47,7 @@ func (a *app) open(name string) (io.ReadCloser, error) {
 
 // withoutPath drops the path that messages have already named.
 func withoutPath(err error) error {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err
 	}
 	return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,9 +145,7 @@ func report() manifest.Manifest {
 // with changes a copy of a manifest's workload.
 func with(m manifest.Manifest, name string, change func(*sandbox.Spec)) manifest.Manifest {
 	workloads := make(map[string]sandbox.Spec, len(m.Workloads)+1)
-	for n, s := range m.Workloads {
-		workloads[n] = s
-	}
+	maps.Copy(workloads, m.Workloads)
 	s := workloads["report"]
 	change(&s)
 	workloads[name] = s

@@ -192,13 +192,13 @@ func (a *app) start(name string, notice func(string)) (router.Backend, func(cont
 }
 
 // call runs the program in a sandbox that is gone afterwards.
-func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, program sandbox.Program, uploads []upload, heard *notices) error {
+func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, program sandbox.Program, uploads []upload, heard *notices) (err error) {
 	sink, err := openSink(at.Spec(), o)
 	if err != nil {
 		return err
 	}
 	if sink != nil {
-		defer sink.Close()
+		defer func() { err = errors.Join(err, sink.Close()) }()
 	}
 	quiet := a.announce("starting the sandbox; the first start on a machine compiles the guest, which takes a while", heard)
 	began := false
@@ -226,8 +226,7 @@ func (a *app) execute(
 	started := time.Now()
 	result, err := s.RunCode(ctx, program)
 	took := time.Since(started)
-	var stopped *sandbox.Stopped
-	if errors.As(err, &stopped) {
+	if stopped, ok := errors.AsType[*sandbox.Stopped](err); ok {
 		result = stopped.Result
 	}
 	if printErr := a.printProgram(result, o.raw); printErr != nil {
@@ -272,8 +271,7 @@ func (a *app) printProgram(result sandbox.ExecResult, raw bool) error {
 
 // failedProgram gives what went wrong in a sandbox that ran the exit code for it.
 func failedProgram(err error) error {
-	var e *exit
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*exit](err); ok {
 		return err
 	}
 	return &exit{ExitProgram, err}

@@ -19,7 +19,7 @@ func (a *app) showCommand() *cobra.Command {
 for each workload. It always ends with 0 when the manifest can be read; check is
 the command that judges.`,
 		Example: "  terraform output -raw manifest | sandboxctl show -",
-		Args:    exactly(1, "MANIFEST: a file, or - for standard input"),
+		Args:    one("MANIFEST: a file, or - for standard input"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			book, err := a.readFactbook(facts)
 			if err != nil {

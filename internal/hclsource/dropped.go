@@ -1,6 +1,7 @@
 package hclsource
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,9 +179,7 @@ func (t *tracer) checkFor(f *hclsyntax.ForExpr, s *shape, in scope, path sandbox
 func (in scope) with(f *hclsyntax.ForExpr) scope {
 	outer := in
 	inner := scope{m: in.m, forEach: in.forEach, vars: make(map[string]binding, len(in.vars)+1)}
-	for name, b := range in.vars {
-		inner.vars[name] = b
-	}
+	maps.Copy(inner.vars, in.vars)
 	inner.vars[f.ValVar] = binding{f.CollExpr, &outer}
 	return inner
 }

@@ -195,7 +195,8 @@ func (c *Config) parse(parser *hclparse.Parser, file string) (hcl.Body, error) {
 
 // The parts of a file that are read. Everything else is left to Terraform.
 var fileSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
-	{Type: "terraform"}, {Type: "locals"},
+	{Type: "terraform"},
+	{Type: "locals"},
 	{Type: "resource", LabelNames: []string{"type", "name"}},
 	{Type: "data", LabelNames: []string{"type", "name"}},
 	{Type: "ephemeral", LabelNames: []string{"type", "name"}},

@@ -1,5 +1,7 @@
 package hclsource
 
+import "maps"
+
 // shape says which names an expression's value may have, as deep as Terraform
 // drops names without a word. Nil is anything: text, numbers, lists, and objects
 // whose names people choose.
@@ -17,9 +19,7 @@ func objectOf(noun string, plain []string, nested map[string]*shape) *shape {
 	for _, name := range plain {
 		s.names[name] = nil
 	}
-	for name, inner := range nested {
-		s.names[name] = inner
-	}
+	maps.Copy(s.names, nested)
 	return s
 }
 

@@ -17,11 +17,11 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
-func fixture(t testing.TB, name string) []byte {
-	t.Helper()
+func fixture(tb testing.TB, name string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile("testdata/" + name + "/plan.json")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }
@@ -116,13 +116,22 @@ func TestAFailedPlanLacksWhatWasRefused(t *testing.T) {
 // changed reads the known plan after its first resource change was edited.
 func changed(t *testing.T, edit func(change map[string]any)) planjson.Plan {
 	t.Helper()
-	var plan map[string]any
+	var plan map[string]json.RawMessage
+	var changes []map[string]any
 	if err := json.Unmarshal(fixture(t, "known"), &plan); err != nil {
 		t.Fatal(err)
 	}
-	for _, change := range plan["resource_changes"].([]any) { //nolint:forcetypeassert // a fixture
-		edit(change.(map[string]any)) //nolint:forcetypeassert // a fixture
+	if err := json.Unmarshal(plan["resource_changes"], &changes); err != nil {
+		t.Fatal(err)
 	}
+	for _, change := range changes {
+		edit(change)
+	}
+	edited, err := json.Marshal(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan["resource_changes"] = edited
 	b, err := json.Marshal(plan)
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +172,10 @@ func TestAValueOfAnotherTypeIsAFinding(t *testing.T) {
 		"files_in_limits": map[string]any{"max_files": 1e300, "max_total_bytes": -1, "max_bytes_per_file": 9007199254740993},
 	} {
 		p := changed(t, func(c map[string]any) {
-			if c["type"] == "sandbox_workload" {
-				c["change"].(map[string]any)["after"].(map[string]any)[name] = value //nolint:forcetypeassert // a fixture
+			change, _ := c["change"].(map[string]any)
+			after, _ := change["after"].(map[string]any)
+			if c["type"] == "sandbox_workload" && after != nil {
+				after[name] = value
 			}
 		})
 		if len(p.Workloads) != 2 || len(p.Workloads[0].Findings) == 0 {
@@ -233,10 +244,12 @@ func TestALargePlanIsReadInSmallMemory(t *testing.T) {
 		one := `{"address":"x.y","mode":"managed","type":"x","provider_name":"a/b","change":{"after":{"v":"` + strings.Repeat("x", padding) + `"}}}`
 		_, err := fmt.Fprint(w, `{"format_version":"1.2","planned_values":{"root_module":{"resources":[`)
 		for i := range resources {
-			if i > 0 {
+			if i > 0 && err == nil {
 				_, err = fmt.Fprint(w, ",")
 			}
-			_, err = fmt.Fprint(w, one)
+			if err == nil {
+				_, err = fmt.Fprint(w, one)
+			}
 		}
 		if err == nil {
 			_, err = fmt.Fprint(w, `]}},"resource_changes":[`+one+`]}`)

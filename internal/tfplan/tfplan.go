@@ -12,9 +12,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hclsource"
@@ -121,8 +123,8 @@ func (o Options) environ() []string {
 }
 
 func variable(environ []string, name string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		if value, ok := strings.CutPrefix(environ[i], name+"="); ok {
+	for _, entry := range slices.Backward(environ) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
 		}
 	}
@@ -182,7 +184,7 @@ func (t *terraform) plan(ctx context.Context, o Options, planFile, jsonFile stri
 	if err != nil && !outcome.failed() {
 		return outcome, fmt.Errorf("terraform plan: %w: %s", err, bytes.TrimSpace(stderr))
 	}
-	if _, err := os.Stat(planFile); err != nil {
+	if _, err := os.Stat(planFile); errors.Is(err, fs.ErrNotExist) {
 		return outcome, nil // refused before anything was planned
 	}
 	outcome.Plan, err = t.show(ctx, planFile, jsonFile)

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// command runs sandboxctl with the backends of the binary.
+func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = cli.Main(t.Context(), cli.Env{
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Environ: os.Environ(),
+		Version: buildVersion(), Backends: backends(), Guests: guests(),
+	}, args)
+	return out.String(), errs.String(), code
+}
+
+func primes(t *testing.T) (path string, digest manifest.Digest) {
+	t.Helper()
+	requires := sandbox.SetOf(sandbox.CapabilityRunCode, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut)
+	b, err := manifest.Manifest{
+		Policy: sandbox.Policy{Name: "agents", MinimumIsolation: sandbox.IsolationRuntime, MissingGuarantees: sandbox.MissingGuaranteesRefuse},
+		Workloads: map[string]sandbox.Spec{"primes": {
+			Kind: "codeact", Backend: "wasm", Requires: &requires,
+			Outputs: map[string]sandbox.Output{"table": {Path: "table.csv", MediaType: "text/csv"}},
+		}},
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "manifest.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, manifest.DigestOf(b)
+}
+
+func TestARealProgramRunsFromAnAcceptedManifest(t *testing.T) {
+	t.Parallel()
+	path, digest := primes(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program.js")
+	source := `print("sum", args.reduce((a, b) => a + Number(b), 0), readFile("in/data.csv"));
+console.error("\u001b[31m::error::x");
+writeFile("table.csv", "a,b\n");`
+	data := filepath.Join(dir, "data.csv")
+	for name, content := range map[string]string{program: source, data: "1,2"} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(dir, "outputs")
+	stdout, stderr, code := command(t, "run", "--manifest", path, "--accept", string(digest), "--workload", "primes",
+		"--out", out, "--flat", "--file", data+"=in/data.csv", "--", program, "40", "2")
+	if code != cli.ExitAllowed || stdout != "│ sum 42 1,2\n" || !strings.Contains(stderr, "┆ \\x1b[31m::error::x\n") {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if b, err := os.ReadFile(filepath.Join(out, "table.csv")); err != nil || string(b) != "a,b\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+// Facts that are shipped for a plan are no more than what the backend itself says.
+func TestTheBinarysBackendsKeepWhatTheShippedFactsPromise(t *testing.T) {
+	t.Parallel()
+	for name, b := range backends() {
+		shipped, err := facts.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := b.Declarations()
+		if !own.Isolation.Meets(shipped.Isolation) || own.IsolationEvidence.Kind < shipped.IsolationEvidence.Kind {
+			t.Errorf("%s: %s by %s is promised, %s by %s is given", name,
+				shipped.Isolation, shipped.IsolationEvidence.Kind, own.Isolation, own.IsolationEvidence.Kind)
+		}
+		if missing := shipped.Capabilities.Minus(*own.Capabilities); !missing.Empty() {
+			t.Errorf("%s: %s is promised and not given", name, missing)
+		}
+		if missing := shipped.EgressModes.Minus(own.EgressModes); !missing.Empty() {
+			t.Errorf("%s: egress %s is promised and not given", name, missing)
+		}
+		for g, e := range shipped.Guarantees {
+			if own.Guarantees[g].Kind < e.Kind {
+				t.Errorf("%s: %s is promised by %s", name, g, e.Kind)
+			}
+		}
+	}
+}
+
+func TestVersionNamesTheGuestsByDigest(t *testing.T) {
+	t.Parallel()
+	stdout, _, code := command(t, "version", "--json")
+	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"wasm"}, keys(backends())) {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+}
+
+func keys(m map[string]cli.Backend) []string {
+	var names []string
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}
