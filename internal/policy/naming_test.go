@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -16,7 +17,7 @@ func TestARefusalNamesTheBackendItIsAbout(t *testing.T) {
 		caps := d.Capabilities.With(sandbox.CapabilityAttachedIdentity)
 		requires := s.Requires.With(sandbox.CapabilityAttachedIdentity)
 		d.Capabilities, s.Requires = &caps, &requires
-		d.AttachedIdentity = sandbox.AttachedIdentity{Scope: sandbox.IdentityScopePerScope, RetentionSeconds: 60}
+		d.AttachedIdentity = attachedFor(60)
 		s.MaximumIdentityScope, s.IdentityRetentionSeconds = sandbox.IdentityScopePerScope, 60
 	}
 	for about, change := range map[string]func(*sandbox.Policy, *sandbox.Spec, *sandbox.Declarations){
@@ -37,7 +38,7 @@ func TestARefusalNamesTheBackendItIsAbout(t *testing.T) {
 		"identity nobody required": func(p *sandbox.Policy, s *sandbox.Spec, d *sandbox.Declarations) {
 			caps := d.Capabilities.With(sandbox.CapabilityAttachedIdentity)
 			d.Capabilities = &caps
-			d.AttachedIdentity = sandbox.AttachedIdentity{Scope: sandbox.IdentityScopePerScope, RetentionSeconds: 60}
+			d.AttachedIdentity = attachedFor(60)
 			p.MaximumIdentityScope = sandbox.IdentityScopeShared
 		},
 		"floor": func(p *sandbox.Policy, _ *sandbox.Spec, _ *sandbox.Declarations) {
@@ -100,6 +101,23 @@ func TestWhatIsSaidOfTheEgressModeNamesTheHosts(t *testing.T) {
 				if !strings.Contains(f.Found, host) {
 					t.Errorf("%s: %q does not name %s", match, f.Found, host)
 				}
+			}
+		}
+	}
+}
+
+func TestHostsThatTheModeIgnoresAreNamed(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []sandbox.EgressMode{sandbox.EgressUnspecified, sandbox.EgressClosed, sandbox.EgressUnrestricted} {
+		_, s, _ := fits()
+		s.Egress.Mode, s.Egress.Hosts = mode, []string{"packages.example.org", "a.files.example.org"}
+		_, findings := policy.CompileSpec(s, sandbox.Known{})
+		if len(findings) != 1 || findings[0].Code != sandbox.CodeEgressHostsWithoutAllowlist {
+			t.Fatalf("%s: %v", mode, findings)
+		}
+		for _, host := range s.Egress.Hosts {
+			if !strings.Contains(findings[0].Found, host) {
+				t.Errorf("%s: %q does not name %s", mode, findings[0].Found, host)
 			}
 		}
 	}
