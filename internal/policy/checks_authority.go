@@ -95,12 +95,14 @@ func (q *question) attachedIdentity() {
 			"backend "+q.backendName()+" attaches an identity the workload does not require", "attached_identity in requires",
 			`add "attached_identity" to requires with its bounds, or choose another backend`)
 	case attached.Scope > s.spec.MaximumIdentityScope:
-		q.deny(sandbox.CodeAttachedIdentity, path, "an identity shared "+attached.Scope.String(),
+		q.deny(sandbox.CodeAttachedIdentity, path,
+			"backend "+q.backendName()+" attaches an identity shared "+attached.Scope.String(),
 			"at most "+s.spec.MaximumIdentityScope.String(),
 			"raise maximum_identity_scope, or choose another backend")
 	case attached.RetentionSeconds > s.spec.IdentityRetentionSeconds:
 		q.deny(sandbox.CodeAttachedIdentity, at("identity_retention_seconds"),
-			itoa(attached.RetentionSeconds)+" seconds", "at most "+itoa(s.spec.IdentityRetentionSeconds),
+			"backend "+q.backendName()+" keeps its identity for "+itoa(attached.RetentionSeconds)+" seconds",
+			"at most "+itoa(s.spec.IdentityRetentionSeconds),
 			"raise identity_retention_seconds, or choose another backend")
 	}
 }

@@ -27,11 +27,15 @@ func (q *question) egressMode() {
 	}
 	if confines && q.policy.match == sandbox.EgressMatchAtLeast {
 		q.warn(sandbox.CodeEgressNotEnforced, path,
-			"backend "+q.backendName()+" confines more than asked: every named host is unreachable",
+			"backend "+q.backendName()+" confines more than asked; unreachable: "+listRules(e.rules),
 			"nothing; egress_match is at_least", "set egress_mode = \"closed\", or choose a backend that enforces allowlist")
 		return
 	}
-	q.deny(sandbox.CodeEgressNotEnforced, path, e.mode.String(),
+	found := e.mode.String()
+	if len(e.rules) > 0 {
+		found += " for " + listRules(e.rules)
+	}
+	q.deny(sandbox.CodeEgressNotEnforced, path, found,
 		"a mode that backend "+q.backendName()+" enforces: "+have.String(),
 		q.modeRemedy(have))
 }

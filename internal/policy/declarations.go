@@ -57,6 +57,14 @@ func CompileDeclarations(d sandbox.Declarations) (*CompiledDeclarations, []sandb
 		bad("attached_identity", "the capability attached_identity and the attached identity disagree",
 			"the capability exactly when an identity is attached")
 	}
+	switch a := d.AttachedIdentity; {
+	case a.Attached() && (a.RetentionSeconds < 1 || a.Channels.Empty()):
+		bad("attached_identity", "an attached identity without its retention or its channels",
+			"retention_seconds of at least 1, and at least one channel")
+	case !a.Attached() && (a.RetentionSeconds != 0 || !a.Channels.Empty()):
+		bad("attached_identity", "a retention or channels of an identity that is not attached",
+			"neither where nothing is attached")
+	}
 	for _, g := range sandbox.Guarantees() {
 		e, claimed := d.Guarantees[g]
 		if claimed && e.Kind == 0 {

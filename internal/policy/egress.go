@@ -116,7 +116,7 @@ func (c *compiledEgress) contradictions(e sandbox.Egress) []sandbox.Finding {
 		}
 		return []sandbox.Finding{{
 			Code: sandbox.CodeEgressHostsWithoutAllowlist, Path: rootOf(c.paths[0]),
-			Found:    strconv.Itoa(stated) + " hosts or rules under egress_mode " + strconv.Quote(mode.String()),
+			Found:    listRules(c.rules) + " under egress_mode " + strconv.Quote(mode.String()),
 			Required: `egress_mode "allowlist"`,
 			Remedy:   `set egress_mode = "allowlist", or remove the hosts and rules`,
 		}}

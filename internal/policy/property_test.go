@@ -129,7 +129,9 @@ func drawDeclarations(t *rapid.T) sandbox.Declarations {
 	caps = caps.Minus(sandbox.SetOf(sandbox.CapabilityAttachedIdentity))
 	if rapid.Bool().Draw(t, "attached") {
 		caps = caps.With(sandbox.CapabilityAttachedIdentity)
-		d.AttachedIdentity = sandbox.AttachedIdentity{Scope: sandbox.IdentityScopePerScope, RetentionSeconds: 60}
+		d.AttachedIdentity = sandbox.AttachedIdentity{
+			Scope: sandbox.IdentityScopePerScope, RetentionSeconds: 60, Channels: sandbox.SetOf(sandbox.ChannelEgressHeader),
+		}
 	}
 	d.Capabilities = &caps
 	return d
