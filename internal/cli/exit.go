@@ -102,18 +102,23 @@ func (a *app) end(ctx context.Context, err error) int {
 		fmt.Fprint(a.errs, page.String())
 		return code
 	}
+	word := "refused"
+	if code == ExitProgram {
+		word = "failed"
+	}
 	for i, r := range refusals {
 		if i == maxShown {
-			fmt.Fprintln(a.errs, "\nand "+show.Count(int64(len(refusals)-i))+" more")
+			fmt.Fprintln(a.errs, "\n"+strings.TrimSpace(show.More(len(refusals)-i)))
 			break
 		}
 		if i > 0 {
 			fmt.Fprintln(a.errs)
 		}
-		fmt.Fprint(a.errs, block(itemOf(r.Finding), "refused"))
-		if r.Err != nil {
-			fmt.Fprintln(a.errs, "  because   "+r.Err.Error())
+		it := itemOf(r.Finding)
+		if r.Err != nil && !errors.Is(r.Err, context.DeadlineExceeded) { // the summary says that already
+			it.because = strings.ReplaceAll(r.Err.Error(), "\n", "; ")
 		}
+		fmt.Fprint(a.errs, block(it, word))
 	}
 	return code
 }

@@ -56,6 +56,9 @@ type item struct {
 	Required string `json:"required"`
 	Witness  string `json:"witness,omitempty"`
 	Remedy   string `json:"remedy"`
+
+	// because is what lay underneath, for people.
+	because string
 }
 
 // itemOf makes an item of a finding; who it is about is its subject.
@@ -223,7 +226,7 @@ func (r *report) tally() string {
 	var parts []string
 	for _, v := range []sandbox.Verdict{sandbox.Deny, sandbox.Undecided, sandbox.Allow} {
 		if counts[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[v], show.Verdict(v)))
+			parts = append(parts, show.Count(int64(counts[v]))+" "+show.Verdict(v))
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -301,6 +304,7 @@ func block(i item, word string) string {
 	inner.Row("required", i.Required)
 	inner.Row("reaches", i.Witness)
 	inner.Row("remedy", i.Remedy)
+	inner.Row("because", i.because)
 	if i.File != "" {
 		inner.Row("written", fmt.Sprintf("%s line %d", i.File, i.Line))
 	}

@@ -200,6 +200,16 @@ func TestAnInterruptDisposesTheSandbox(t *testing.T) {
 	}
 }
 
+func TestARefusedRunReadsAsThePlanDoes(t *testing.T) {
+	t.Parallel()
+	m := changedPolicy(func(p *sandbox.Policy) {
+		p.MinimumIsolation = sandbox.IsolationVM
+		p.DeniedCapabilities = sandbox.SetOf(sandbox.CapabilityRunCode)
+	})
+	golden(t, "run-refused", attempt{manifest: m}.run(t).both())
+	golden(t, "run-stopped", attempt{script: "loop", args: []string{"--timeout", "10ms"}}.run(t).both())
+}
+
 func TestRunNeedsItsFlags(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

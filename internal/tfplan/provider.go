@@ -38,7 +38,11 @@ func (t *terraform) findProvider(ctx context.Context, o Options, dir string) err
 	stdout, stderr, err := t.run(ctx, args...)
 	if err != nil {
 		said := strings.TrimSpace(string(bytes.TrimSpace(stderr)) + "\n" + string(bytes.TrimSpace(stdout)))
-		return fmt.Errorf("terraform %s: %w: %s", args[0], err, said)
+		hint := ""
+		if args[0] == "init" {
+			hint = "\nname the provider's binary with --provider, or say in Terraform's own configuration where to find it"
+		}
+		return fmt.Errorf("terraform %s: %w: %s%s", args[0], err, said, hint)
 	}
 	return nil
 }
