@@ -140,6 +140,9 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 
 // inputs reads everything before anything is started.
 func (a *app) inputs(o runOptions, program string) (document, source []byte, uploads []upload, err error) {
+	if o.manifest == "-" && program == "-" {
+		return nil, nil, nil, badInput("the manifest and the program cannot both be standard input")
+	}
 	if document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
 		return nil, nil, nil, err
 	}

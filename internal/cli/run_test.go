@@ -213,7 +213,7 @@ func TestARefusedRunReadsAsThePlanDoes(t *testing.T) {
 func TestRunNeedsItsFlags(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"run"}, {"run", "--", "program.js"}, {"run", "--manifest", "m.json", "--workload", "report", "--", "program.js"},
+		{"run"}, {"run", "--", "program.js"}, {"run", "--manifest", "-", "--accept", "sha256:x", "--workload", "report", "--", "-"}, {"run", "--manifest", "m.json", "--workload", "report", "--", "program.js"},
 	} {
 		if got := run(t, args...); got.code != cli.ExitBadInput || got.stderr == "" {
 			t.Errorf("%q: %d %s", args, got.code, got.both())

@@ -39,8 +39,15 @@ type module struct {
 	variables map[string]*variable
 	outputs   map[string]hcl.Expression
 	calls     map[string]*call
-	// providers maps a local name to a source address.
-	providers map[string]string
+	// providers maps a local name to the provider that is required under it.
+	providers map[string]requirement
+}
+
+// requirement is one entry of required_providers. A source that is not written
+// out is empty.
+type requirement struct {
+	source string
+	at     hcl.Range
 }
 
 // block is one resource, data or ephemeral block.
@@ -98,7 +105,7 @@ func (c *Config) load(dir string, parser *hclparse.Parser) (*module, error) {
 	}
 	m := &module{
 		dir: dir, locals: map[string]hcl.Expression{}, variables: map[string]*variable{},
-		outputs: map[string]hcl.Expression{}, calls: map[string]*call{}, providers: map[string]string{},
+		outputs: map[string]hcl.Expression{}, calls: map[string]*call{}, providers: map[string]requirement{},
 	}
 	c.modules[dir] = m
 	c.Dirs = append(c.Dirs, dir)
@@ -252,11 +259,13 @@ func (m *module) readProviders(body hcl.Body) {
 	content, _, _ := body.PartialContent(terraformSchema)
 	for _, required := range content.Blocks {
 		for name, e := range attributes(required.Body) {
+			r := requirement{at: e.Range()}
 			for _, pair := range pairs(native(e)) {
 				if key, ok := literal(pair.Key); ok && key == "source" {
-					m.providers[name], _ = literal(pair.Value)
+					r.source, _ = literal(pair.Value)
 				}
 			}
+			m.providers[name] = r
 		}
 	}
 }

@@ -17,11 +17,17 @@ var pure = map[string]bool{
 	"resource.terraform_data": true,
 }
 
-const ourSource = "sandbox-iac/sandbox"
+const (
+	ourSource = "sandbox-iac/sandbox"
+	// builtin is the provider inside Terraform.
+	builtin = "terraform.io/builtin/terraform"
+)
 
 // Remote names the first object that cannot be planned without a cloud, a
 // registry or somebody's service, with the place and the reason; empty when
-// there is none. Objects are taken in the order of modules, files and lines.
+// there is none. Objects are taken in the order of modules, files and lines. After
+// them come modules and providers that would have to be fetched: planning runs a
+// provider's program even where it has no object.
 func (c *Config) Remote() string {
 	for _, dir := range c.Dirs {
 		m := c.modules[dir]
@@ -37,8 +43,19 @@ func (c *Config) Remote() string {
 				call.name, c.place(call.at), call.source)
 		}
 	}
+	for _, dir := range c.Dirs {
+		m := c.modules[dir]
+		for _, name := range sortedKeys(m.providers) {
+			if r := m.providers[name]; !ours(r.source) && r.source != builtin {
+				return fmt.Sprintf("provider %q at %s would have to be fetched and run; a directory that is checked requires only %q",
+					name, c.place(r.at), ourSource)
+			}
+		}
+	}
 	return ""
 }
+
+func ours(source string) bool { return source == ourSource || strings.HasSuffix(source, "/"+ourSource) }
 
 func (m *module) remote(b *block) string {
 	name, _, _ := strings.Cut(b.kind, "_")
@@ -50,9 +67,9 @@ func (m *module) remote(b *block) string {
 	if name == "terraform" && pure[b.mode+"."+b.kind] {
 		return ""
 	}
-	source := m.providers[name]
+	source := m.providers[name].source
 	switch {
-	case source == ourSource || strings.HasSuffix(source, "/"+ourSource):
+	case ours(source):
 		if pure[b.mode+"."+b.kind] {
 			return ""
 		}

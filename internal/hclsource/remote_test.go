@@ -60,6 +60,14 @@ func TestTheFirstObjectThatNeedsACloudIsNamed(t *testing.T) {
 			map[string]string{"root/a.tf": "resource \"sandbox_policy\" \"p\" {}"},
 			`sandbox_policy.p at a.tf:1 has no provider: add sandbox = { source = "sandbox-iac/sandbox" } to required_providers of its module`,
 		},
+		"a provider without an object": {
+			map[string]string{"root/a.tf": strings.Replace(required, "sandbox =", "evil = { source = \"evil/x\" }\n    sandbox =", 1)},
+			`provider "evil" at a.tf:3 would have to be fetched and run; a directory that is checked requires only "sandbox-iac/sandbox"`,
+		},
+		"a provider by its name alone": {
+			map[string]string{"root/a.tf": strings.Replace(required, "sandbox =", "evil = \"~> 1.0\"\n    sandbox =", 1)},
+			`provider "evil" at a.tf:3 would have to be fetched and run; a directory that is checked requires only "sandbox-iac/sandbox"`,
+		},
 		"only pure objects": {
 			map[string]string{"root/a.tf": required + `
 resource "sandbox_policy" "p" {}
