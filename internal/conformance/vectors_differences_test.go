@@ -1,62 +1,14 @@
 package conformance_test
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// difference is a class of vectors that we answer otherwise on purpose. A vector
-// may differ only by a line of the table, and each line must be needed.
-type difference struct {
-	class  string
-	file   string
-	covers func(v *vector, a answer) bool
-	// reason is why, decided is where.
-	reason, decided string
-}
-
-// waiting is a class of vectors whose code is not here yet.
-type waiting struct {
-	file string
-	ops  []string // empty is all
-	// covers, where it is set, picks vectors that differ; the others run.
-	covers func(v *vector, a answer) bool
-	reason string
-	with   string
-}
-
-func (p *waiting) operations() string {
-	switch {
-	case p.covers != nil:
-		return "(those that differ)"
-	case len(p.ops) == 0:
-		return "(all)"
-	default:
-		return strings.Join(p.ops, ", ")
-	}
-}
-
-// differenceLine is the first line that covers a vector, or -1.
-func differenceLine(v *vector, a answer) int {
-	return slices.IndexFunc(differences, func(d difference) bool { return d.file == v.file && d.covers(v, a) })
-}
-
-// pendingLine is the line by which a vector is not run yet, or -1.
-func pendingLine(v *vector) int {
-	return slices.IndexFunc(pending, func(p waiting) bool {
-		return p.file == v.file && p.covers == nil && (len(p.ops) == 0 || slices.Contains(p.ops, v.op))
-	})
-}
-
-// pendingDifference is the line by which a vector may still differ, or -1.
-func pendingDifference(v *vector, a answer) int {
-	return slices.IndexFunc(pending, func(p waiting) bool {
-		return p.file == v.file && p.covers != nil && p.covers(v, a)
-	})
-}
-
+// differences is the one table of where we answer otherwise on purpose. Its
+// sources are lines of the design and security notes, of the behaviour
+// specification, or the package whose rule it is.
 var differences = []difference{
 	// policy
 
@@ -178,6 +130,16 @@ var differences = []difference{
 		"DESIGN 4, refusals",
 	},
 	{
+		"normalisation words", "spec", ofType("NameNormalization"),
+		"names are normalised unless a collection asks to keep them: an option, not a word",
+		"sandbox/output, KeepNames; behaviour A23",
+	},
+	{
+		"results as text", "spec", ofType("ExecResult"),
+		"an exec's output is bytes with a text view; there is no second field that could disagree",
+		"DESIGN 4, bytes first",
+	},
+	{
 		"execution contract", "spec", withField("execution_contract"),
 		"a sandbox carries the digest of the whole spec, and reuse compares that",
 		"DESIGN 4, every sandbox carries",
@@ -240,6 +202,12 @@ var differences = []difference{
 		"network, probed", "declarations", older(exceptProbe("capabilities/network")),
 		"network was a capability that nothing required; it is none any more",
 		"behaviour A8",
+	},
+
+	{
+		"shipped backends", "declarations", isShipped,
+		"a backend declares what its own engine was shown to do, each claim with its evidence",
+		"DESIGN 6; SECURITY 15",
 	},
 
 	// egress
@@ -397,43 +365,62 @@ var differences = []difference{
 		"CONIN$ and CONOUT$ open the console from any folder",
 		"sandbox/guestpath, PortableName",
 	},
-}
-
-var pending = []waiting{
 	{
-		file: "policy", covers: policyDiffers(transportTransfers, dropLimits, limitsStep),
-		reason: "what a program channel and host tools move themselves is added to the asked limits",
-		with:   "sandbox/hosttool",
+		"names in a sink", "artifact_names", landingWhere(nameJudged),
+		"a sink judges names itself, before it looks at its folder: one spelling of a place, none outside",
+		"sandbox/guestpath, artifact names; SECURITY 24",
 	},
 	{
-		file: "policy", covers: policyDiffers(looseHostTools, nil),
-		reason: "a spec knows which identities host tools act under, and not yet that there are tools without one",
-		with:   "sandbox/hosttool",
+		"links in a sink", "artifact_names", landingWhere(linkRefused),
+		"links in a sink are refused wherever they lead",
+		"SECURITY 24; behaviour C20",
 	},
-	{file: "spec", ops: []string{"fold_transfer"}, reason: "what host tools move is added to the limits", with: "sandbox/hosttool"},
-	{file: "spec", ops: []string{"weakest_integrity"}, reason: "the integrity of what a call read", with: "sandbox/tool"},
-	{file: "spec", ops: []string{"echoed_name"}, reason: "what a refusal tells a model", with: "sandbox/tool"},
-	{file: "spec", ops: []string{"router_reclaim_timeout"}, reason: "the bound of a clean-up", with: "sandbox/router"},
-	{file: "spec", covers: ofType("NameNormalization", "Artifact", "OutputSink", "LandedArtifact"), reason: "sinks", with: "sandbox/output"},
-	{file: "spec", covers: ofType("HostToolDeclaration", "HostToolAggregate"), reason: "host tools", with: "sandbox/hosttool"},
-	{file: "spec", covers: ofType("SourceChannel", "ListedFile", "CallerContext"), reason: "where a call's data comes from", with: "sandbox/tool"},
-	{file: "spec", covers: ofType("ProgramRequirements"), reason: "bounds of a program", with: "sandbox/kind"},
-	{file: "spec", covers: ofType("ReclaimConfig", "FailedReclaimPolicy", "ReclaimFailure"), reason: "clean-up after a call", with: "sandbox/router"},
-	{file: "spec", covers: ofType("ExecResult", "SandboxEntry"), reason: "results of an exec as bytes and text", with: "sandbox/backend"},
-	{file: "declarations", covers: isShipped, reason: "declarations of the shipped backends", with: "internal/backend/facts"},
-	{file: "egress", ops: []string{"acas_policy"}, reason: "the rules that ACAS is sent", with: "sandbox/backend/acas"},
-	{file: "paths", ops: []string{"tar"}, reason: "stat through a container archive", with: "sandbox/backend/docker"},
-	{file: "paths", ops: []string{"run_layout"}, reason: "files of one host-tool run", with: "sandbox/hosttool"},
-	{file: "artifact_names", ops: []string{"fs_sink"}, reason: "landing in a folder", with: "sandbox/output"},
-	{file: "outputs", reason: "collecting outputs", with: "sandbox/output"},
-	{file: "registry", reason: "host tools", with: "sandbox/hosttool"},
-	{file: "acas_names", reason: "names, labels, images, guest gate and disposal on ACAS", with: "sandbox/backend/acas"},
-	{file: "docker_names", reason: "names and labels on Docker, required not to collide", with: "sandbox/backend/docker"},
-}
+	{
+		"the host's path", "artifact_names", landingWhere(hostPathKept),
+		"what stands in the way is refused with a code, and no text names the host's path",
+		"behaviour C20, C21",
+	},
+	{
+		"overwriting", "artifact_names", landingWhere(keptInPlace),
+		"the first releases overwrote in silence",
+		"behaviour C20",
+	},
+	{
+		"long names shown", "artifact_names", landingWhere(shownShort),
+		"what a model is shown of a name is bounded",
+		"SECURITY 26",
+	},
 
-// answers covers a pair of answers, whatever was asked.
-func answers(ours, theirs string) func(*vector, answer) bool {
-	return func(_ *vector, a answer) bool {
-		return strings.HasPrefix(a.ours, ours) && strings.HasPrefix(a.theirs, theirs)
-	}
+	// outputs
+
+	{
+		"sinks per call", "outputs", outputsWhere(perCallSink),
+		"sinks keep calls apart by themselves, by the session's key, and need no call id to be told",
+		"SECURITY 24",
+	},
+	{
+		"errors that no guest answers", "outputs", fileWhere(neverAnswered),
+		"a guest call answers refusals of a closed list of codes, so nothing else has to be passed through",
+		"DESIGN 4, refusals",
+	},
+	{
+		"not found, raised", "outputs", fileWhere(notFoundRaised),
+		"a guest call has one way to say that nothing is there, and then the output is missing",
+		"behaviour A53",
+	},
+	{
+		"negative sizes", "outputs", fileWhere(negativeSize),
+		"a size below zero never passes the confinement layer, and is no room for other files",
+		"DESIGN 3, byte-exact results",
+	},
+	{
+		"files that grew", "outputs", fileWhere(grown),
+		"a file that is longer than when it was looked at is refused, within the caps too",
+		"DESIGN 1, no truncated file passed off as whole",
+	},
+	{
+		"sinks that fail", "outputs", outputsWhere(sinkFailed),
+		"outputs are read and staged one by one, and land together or not at all",
+		"DESIGN 1, nothing crosses half-way",
+	},
 }

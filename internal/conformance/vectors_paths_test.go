@@ -151,7 +151,7 @@ func judgeWalk(in *pathIn, out *pathOut) (answer, error) {
 }
 
 func nameSubjects() map[string]subject {
-	return map[string]subject{"validate": judgeName, "portable": judgePortable, "set": judgeNames}
+	return map[string]subject{"validate": judgeName, "portable": judgePortable, "set": judgeNames, "fs_sink": judgeLanding}
 }
 
 type nameIn struct {

@@ -75,7 +75,7 @@ func vectorFiles() []vectorFile {
 		{"egress", ofNewest, egressSubjects()},
 		{"paths", ofNewest, pathSubjects()},
 		{"artifact_names", ofNewest, nameSubjects()},
-		{"outputs", ofNewest, nil},
+		{"outputs", ofNewest, map[string]subject{"": judgeOutputs}},
 		{"registry", ofNewest, nil},
 		{"acas_names", func(v *vector) bool { return v.Oracle != "0.28.0" }, nil},
 		{"docker_names", func(*vector) bool { return false }, nil},
