@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -60,9 +61,12 @@ func flatten(raw json.RawMessage) (probes, error) {
 	var walk func(path string, raw json.RawMessage) error
 	walk = func(path string, raw json.RawMessage) error {
 		var object map[string]json.RawMessage
-		if json.Unmarshal(raw, &object) != nil {
+		if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 			flat[path] = strings.Trim(string(raw), `"`)
 			return nil
+		}
+		if err := json.Unmarshal(raw, &object); err != nil {
+			return err
 		}
 		for key, below := range object {
 			if err := walk(strings.TrimPrefix(path+"/"+key, "/"), below); err != nil {

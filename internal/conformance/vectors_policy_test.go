@@ -41,10 +41,7 @@ func judgePolicy(v *vector) (answer, error) {
 	if err := v.out(&out); err != nil {
 		return answer{}, err
 	}
-	ours, err := in.judge(v.Oracle)
-	if err != nil {
-		return answer{}, err
-	}
+	ours := in.judge(v.Oracle)
 	if out.Error != "" {
 		return answer{ours: ours.render(out.Mentions), theirs: out.Stage + " " + out.Error}, nil
 	}
@@ -58,30 +55,30 @@ func judgePolicy(v *vector) (answer, error) {
 // judge decides in the reference's three stages: the spec alone, the router with
 // its one backend, then the two together. Ours has no stages; a backend that
 // would be refused for every workload is one that is refused for [neutral].
-func (in *policyIn) judge(oracle string) (outcome, error) {
+func (in *policyIn) judge(oracle string) outcome {
 	spec, findings := in.Spec.spec(oracle)
 	compiledSpec, problems := policy.CompileSpec(spec, sandbox.Known{})
 	if f := firstDenial(append(findings, problems...)); f != nil {
-		return outcome{stage: "spec", finding: f}, nil
+		return outcome{stage: "spec", finding: f}
 	}
 	p, findings := in.Router.policy(oracle)
 	compiledPolicy, problems := compilePolicy(p)
 	if f := firstDenial(append(findings, problems...)); f != nil {
-		return outcome{stage: "construct", finding: f}, nil
+		return outcome{stage: "construct", finding: f}
 	}
 	declarations, err := in.Backend.declarations()
 	if err != nil {
 		f := sandbox.FindingsAt(err, sandbox.Path("isolation"))[0]
-		return outcome{stage: "construct", finding: &f}, nil
+		return outcome{stage: "construct", finding: &f}
 	}
 	backend, findings := policy.CompileDeclarations(declarations)
 	if f := firstDenial(findings); f != nil {
-		return outcome{stage: "construct", finding: f}, nil
+		return outcome{stage: "construct", finding: f}
 	}
 	if f := refusedForAll(compiledPolicy, backend); f != nil {
-		return outcome{stage: "construct", finding: f}, nil
+		return outcome{stage: "construct", finding: f}
 	}
-	return attach(compiledPolicy, backend, compiledSpec), nil
+	return attach(compiledPolicy, backend, compiledSpec)
 }
 
 func attach(p *policy.CompiledPolicy, b *policy.CompiledDeclarations, s *policy.CompiledSpec) outcome {

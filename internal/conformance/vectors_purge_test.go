@@ -109,7 +109,7 @@ func judgePurge(in *selectionIn, out *selectionOut) (answer, error) {
 		}
 	}
 	if (err == nil) != (total.Undisposed == nil) {
-		return answer{}, fmt.Errorf("outcome %v and error %w disagree", total.Undisposed, err)
+		return answer{}, fmt.Errorf("outcome (%w) and error (%w) disagree", total.Undisposed, err)
 	}
 
 	theirs := purged{Disposed: out.DisposeScope.Disposed, Asked: out.DisposeScope.Asked, Undisposed: out.DisposeScope.Error}

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -156,10 +157,10 @@ func judgeMeetsFloor(v *vector) (answer, error) {
 	if theirs == "" {
 		theirs = asText(out.Meets)
 	}
-	declared, err := sandbox.ParseIsolation(in.Declared)
-	floor, floorErr := sandbox.ParseIsolation(in.Floor)
-	if err != nil || floorErr != nil {
-		return answer{ours: "ValueError", theirs: theirs}, nil
+	declared, unknown := sandbox.ParseIsolation(in.Declared)
+	floor, unknownFloor := sandbox.ParseIsolation(in.Floor)
+	if errors.Join(unknown, unknownFloor) != nil {
+		return answer{ours: "ValueError", theirs: theirs}, nil //nolint:nilerr // being refused is the answer
 	}
 	return answer{ours: asText(declared.Meets(floor)), theirs: theirs}, nil
 }
@@ -257,7 +258,7 @@ func judgeConstruct(v *vector) (answer, error) {
 	findings, err := construct(fields, v.Oracle)
 	switch f := firstDenial(findings); {
 	case err != nil:
-		return answer{ours: "not typed: " + err.Error(), theirs: theirs}, nil
+		return answer{ours: "not typed: " + err.Error(), theirs: theirs}, nil //nolint:nilerr // being refused is the answer
 	case f != nil:
 		return answer{ours: classOf(*f), theirs: theirs, refusal: f}, nil
 	}
