@@ -12,11 +12,11 @@ import (
 func TestWideningDigestIsThatOfTheDocumentedText(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256([]byte("sandbox/v1 widening\n" +
-		"before " + string(manifest.DigestOf([]byte("a"))) + " warn\n" +
+		"before " + string(manifest.DigestOf([]byte("a"))) + " warn allow\n" +
 		"after " + string(manifest.DigestOf([]byte("b"))) + " refuse\n"))
 	got := manifest.WideningDigest(
-		manifest.Guarded{Document: []byte("a")},
-		manifest.Guarded{Document: []byte("b"), OnWidening: sandbox.OnWideningRefuse},
+		manifest.Guarded{Document: []byte("a"), Rules: []sandbox.OnWidening{0, sandbox.OnWideningAllow}},
+		manifest.Guarded{Document: []byte("b"), Rules: []sandbox.OnWidening{sandbox.OnWideningRefuse}},
 	)
 	if want := "sha256:" + hex.EncodeToString(sum[:]); string(got) != want {
 		t.Errorf("digest %s, want %s", got, want)
@@ -28,8 +28,10 @@ func TestWideningDigestNamesOneChangeOnly(t *testing.T) {
 	sides := []manifest.Guarded{
 		{Document: []byte("a")},
 		{Document: []byte("b")},
-		{Document: []byte("a"), OnWidening: sandbox.OnWideningAllow},
-		{Document: []byte("a"), OnWidening: sandbox.OnWideningRefuse},
+		{Document: []byte("a"), Rules: []sandbox.OnWidening{sandbox.OnWideningAllow}},
+		{Document: []byte("a"), Rules: []sandbox.OnWidening{sandbox.OnWideningRefuse}},
+		{Document: []byte("a"), Rules: []sandbox.OnWidening{sandbox.OnWideningRefuse, sandbox.OnWideningAllow}},
+		{Document: []byte("a"), Rules: []sandbox.OnWidening{sandbox.OnWideningAllow, sandbox.OnWideningRefuse}},
 	}
 	seen := map[manifest.Digest]bool{}
 	for _, before := range sides {
