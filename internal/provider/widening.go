@@ -140,8 +140,13 @@ func comparePolicy(prior, planned tftypes.Value, _ *guardrail) widening {
 	}
 	was := readPolicy(prior, false)
 	before, problem := was.encodeKnown()
+	if problem == nil {
+		// What does not compile would be compared as if it were not there.
+		_, findings := policy.CompilePolicy(was.layer())
+		problem = sandbox.Decide(findings).Err()
+	}
 	if problem != nil {
-		return unreadable(manifest.PolicySource(next.Policy), problem, was.guard, next.guard)
+		return unreadableState(manifest.PolicySource(next.Policy), problem, was.guard, next.guard)
 	}
 	s := policySubject(was, next, before)
 	s.rule = max(was.guard.rule.OrDefault(), next.guard.rule.OrDefault())
@@ -201,9 +206,9 @@ func newObject(about string, guards ...guard) widening {
 	}}}
 }
 
-// unreadable is the comparison with a state that this release cannot read, which
+// unreadableState is the comparison with a state that this release cannot read, which
 // compares with nothing and is refused where the guard refuses.
-func unreadable(about string, problem error, guards ...guard) widening {
+func unreadableState(about string, problem error, guards ...guard) widening {
 	f := sandbox.Finding{
 		Verdict: sandbox.Allow, Code: sandbox.CodePostureNoBaseline,
 		Found:    "an earlier state that cannot be read: " + problem.Error(),

@@ -25,8 +25,11 @@ func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
 	was := readManifest(prior, false)
 	document, _ := asText(attribute(prior, "document"))
 	before, err := manifest.Parse([]byte(document))
+	if err == nil {
+		err = compiles(before)
+	}
 	if err != nil {
-		return unreadable("manifest", err, was.guard, next.guard)
+		return unreadableState("manifest", err, was.guard, next.guard)
 	}
 	m := manifestChange{was: was, next: next, before: before, imposed: g}
 	m.own = acceptance{next.guard, m.digest()}
@@ -36,6 +39,17 @@ func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
 		w.subjects = append(w.subjects, m.workload(name))
 	}
 	return w
+}
+
+// compiles reports what in a document this release would not take. It would be
+// compared as if it were not there.
+func compiles(m manifest.Manifest) error {
+	_, findings := policy.CompilePolicy(m.Layers()...)
+	for _, name := range m.WorkloadNames() {
+		_, problems := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
+		findings = append(findings, problems...)
+	}
+	return sandbox.Decide(findings).Err()
 }
 
 // manifestChange is a manifest's prior state beside its plan.

@@ -343,9 +343,12 @@ func TestDocumentInStateThatCannotBeReadIsNoBaseline(t *testing.T) {
 	s := newServer(t, offline()).configure(t, nil)
 	prior := applied(t, s, "sandbox_manifest", posture(nil))
 	attrs := maps.Clone(attrsOf(t, *prior))
-	attrs["document"] = textValue("{}")
-	broken := tftypes.NewValue(s.types["sandbox_manifest"], attrs)
-	if _, diags := s.plan(t, "sandbox_manifest", &broken, posture(nil)); !slices.Equal(widenings(severities(diags)), []string{"error posture.no_baseline"}) {
-		t.Errorf("got %s", render(diags))
+	document := text(t, *prior, "document")
+	for _, broken := range []string{"{}", "", strings.Replace(document, "a.example.com", "a..example.com", 1), strings.Replace(document, "*.example.com", "*.*.example", 1)} {
+		attrs["document"] = textValue(broken)
+		state := tftypes.NewValue(s.types["sandbox_manifest"], attrs)
+		if _, diags := s.plan(t, "sandbox_manifest", &state, posture(nil)); !slices.Equal(widenings(severities(diags)), []string{"error posture.no_baseline"}) {
+			t.Errorf("%s: got %s", broken, render(diags))
+		}
 	}
 }

@@ -325,11 +325,16 @@ func TestStateThatCannotBeReadIsRefusedUnderTheGuardAndWarnedAboutElsewhere(t *t
 	t.Parallel()
 	s := newServer(t, offline()).configure(t, nil)
 	typ := s.types["sandbox_policy"]
-	for rule, want := range map[string]string{"refuse": "error posture.no_baseline", "warn": "warning posture.no_baseline"} {
-		prior := value(t, typ, with(listed("a.example.com"), map[string]any{"on_widening": rule, "minimum_isolation": "of-a-later-release", "digest": "x"}))
-		_, diags := s.plan(t, "sandbox_policy", &prior, with(listed("a.example.com"), map[string]any{"on_widening": "warn"}))
-		if got := severities(diags); !slices.Equal(got, []string{want}) {
-			t.Errorf("%s: %q\n%s", rule, got, render(diags))
+	for name, broken := range map[string]map[string]any{
+		"a word of a later release":    {"minimum_isolation": "of-a-later-release"},
+		"an assertion no longer taken": {"never_reaches": []string{"10.0.0.0/8", "no..host"}},
+	} {
+		for rule, want := range map[string]string{"refuse": "error posture.no_baseline", "warn": "warning posture.no_baseline"} {
+			prior := value(t, typ, with(with(listed("a.example.com"), broken), map[string]any{"on_widening": rule, "digest": "x"}))
+			_, diags := s.plan(t, "sandbox_policy", &prior, with(listed("a.example.com"), map[string]any{"on_widening": "warn"}))
+			if got := severities(diags); !slices.Equal(got, []string{want}) {
+				t.Errorf("%s under %s: %q\n%s", name, rule, got, render(diags))
+			}
 		}
 	}
 }
