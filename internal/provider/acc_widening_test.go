@@ -91,6 +91,13 @@ func TestAccDeletedAndRecreatedPolicySaysThatNothingWasCompared(t *testing.T) {
 	if out, code := c.plan(t, "-replace=sandbox_policy.agents"); code != 1 || !strings.Contains(out, "\n posture.widened at egress_hosts[1]\n") {
 		t.Errorf("replaced: exit %d\n%s", code, out)
 	}
+	// Whoever may write the state can taint it, and begins again.
+	if out, code := c.run(t, "taint", "sandbox_policy.agents"); code != 0 {
+		t.Fatal(out)
+	}
+	if out, code := c.plan(t); code != 2 || !strings.Contains(out, "\n posture.no_baseline at on_widening\n") {
+		t.Errorf("tainted: exit %d\n%s", code, out)
+	}
 }
 
 func TestAccUnknownHostThatWidensStopsTheApply(t *testing.T) {
