@@ -105,6 +105,7 @@ func TestEveryWordParsesExactlyAndReadsBack(t *testing.T) {
 		vocabularyOf("evidence", sandbox.ParseEvidenceKind, sandbox.EvidenceKinds, "emulated", "documented", "probed"),
 		vocabularyOf("image user", sandbox.ParseImageUser, sandbox.ImageUsers, "any", "non_root", "root"),
 		vocabularyOf("prebuilt rule", sandbox.ParsePrebuiltRule, sandbox.PrebuiltRules, "deny", "allow"),
+		vocabularyOf("on widening", sandbox.ParseOnWidening, sandbox.OnWidenings, "allow", "warn", "refuse"),
 		vocabularyOf("missing guarantees", sandbox.ParseMissingGuarantees, sandbox.MissingGuaranteesRules, "warn", "refuse"),
 		vocabularyOf("principal", sandbox.ParsePrincipal, sandbox.Principals, "guest", "root"),
 	}

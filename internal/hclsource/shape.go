@@ -43,7 +43,7 @@ func newShapes() shapes {
 		"denied_capabilities", "denied_identities", "maximum_identity_scope",
 		"egress_mode", "egress_hosts", "egress_guarantees", "egress_match", "missing_guarantees", "never_reaches",
 		"image_registries", "image_require_digest", "image_prebuilt", "image_user",
-		"digest",
+		"on_widening", "accept_widening", "digest",
 	}, shared)
 	workload := objectOf("a workload", []string{
 		"kind", "backend", "backend_facts", "requires", "minimum_isolation", "isolation_scope", "minimum_cleanup",

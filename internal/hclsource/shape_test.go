@@ -27,7 +27,7 @@ func TestShapesHaveTheNamesOfTheDocuments(t *testing.T) {
 		only      []string
 		alsoNamed map[string]string
 	}{
-		"policy":   {all.policy, []string{"digest"}, nil},
+		"policy":   {all.policy, []string{"accept_widening", "digest", "on_widening"}, nil},
 		"workload": {all.workload, []string{"backend_facts", "digest", "findings", "policy", "verdict"}, nil},
 		"rule":     {rules, nil, nil},
 		"limits":   {all.policy.names["files_in_limits"], nil, nil},

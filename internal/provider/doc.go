@@ -5,9 +5,10 @@
 //
 // Read first: input.go, which reads any Terraform value into the vocabulary with
 // what is unknown marked beside it; admission.go, which asks for decisions;
-// diagnostics.go, the one adapter from findings to what people see. Resources are
-// in pure_resource.go, data sources in data_pure.go, functions in
-// function_pure.go; each kind has one implementation and a row of evaluations.
+// diagnostics.go, the one adapter from findings to what people see; widening.go,
+// which holds a plan against what was applied before. Resources are in
+// pure_resource.go, data sources in data_pure.go, functions in function_pure.go;
+// each kind has one implementation and a row of evaluations.
 //
 // How to add an attribute to a policy or a workload:
 //

@@ -12,7 +12,7 @@ import (
 
 // newManifestResource is sandbox_manifest.
 func newManifestResource() resource.Resource {
-	return &pureResource{name: "manifest", schema: manifestSchema, evaluate: evaluateManifest}
+	return &pureResource{name: "manifest", schema: manifestSchema, evaluate: evaluateManifest, compare: compareManifest}
 }
 
 // evaluateManifest is the gate: it judges every workload under the manifest's

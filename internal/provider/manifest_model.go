@@ -18,6 +18,8 @@ type manifestInput struct {
 	// inside a policy or a workload.
 	Known    sandbox.Known
 	Findings []sandbox.Finding
+
+	guard guard
 }
 
 // readManifest reads a manifest from any object. strict refuses names that the
@@ -36,8 +38,9 @@ func readManifest(v tftypes.Value, strict bool) manifestInput {
 			}
 			in.Workloads[key] = readWorkload(workload, strict)
 		})
+		in.guard = readGuard(o)
 		o.done()
 	}
-	in.Known, in.Findings = r.known, r.findings
+	in.Known, in.Findings = r.known, append(r.findings, in.guard.findings...)
 	return in
 }

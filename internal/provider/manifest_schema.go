@@ -1,15 +1,20 @@
 package provider
 
 import (
+	"maps"
+
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 )
 
 func manifestSchema() schema.Schema {
-	return schema.Schema{
+	s := schema.Schema{
 		MarkdownDescription: "The document that hosts open: one policy and the workloads that it admits. This is the gate: every workload is judged again, " +
 			"under the policy given here and the provider's own policy file, whatever policy its resource was given.\n\n" +
 			"Hand `document` to hosts as bytes (`terraform output -raw`), and `digest` through the hosts' own configuration: " +
-			"a host accepts a document only by a digest that it was given separately. A document holds nothing secret.",
+			"a host accepts a document only by a digest that it was given separately. A document holds nothing secret.\n\n" +
+			"Every plan is compared with what was applied before: the policy, the provider's policy file, and each workload's capabilities, identities, floors, limits and egress. " +
+			"A workload under a new name widens unless an earlier one of the same kind and backend could do all that it can. " +
+			"A workload's kind, backend and image have no order and are bounded by the policy.",
 		Attributes: map[string]schema.Attribute{
 			"policy": schema.SingleNestedAttribute{
 				Required:            true,
@@ -34,4 +39,6 @@ func manifestSchema() schema.Schema {
 			},
 		},
 	}
+	maps.Copy(s.Attributes, guardAttributes("manifest"))
+	return s
 }

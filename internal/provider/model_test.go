@@ -16,7 +16,7 @@ func readers() map[string]func(tftypes.Value) (known sandbox.Known, findings []s
 	return map[string]func(tftypes.Value) (sandbox.Known, []sandbox.Finding, any){
 		"sandbox_policy": func(v tftypes.Value) (sandbox.Known, []sandbox.Finding, any) {
 			in := readPolicy(v, false)
-			return in.Known, in.Findings, in.Policy
+			return in.Known.Unknown(in.guard.known.Paths()...), in.Findings, []any{in.Policy, in.guard}
 		},
 		"sandbox_workload": func(v tftypes.Value) (sandbox.Known, []sandbox.Finding, any) {
 			in := readWorkload(v, false)
@@ -24,13 +24,13 @@ func readers() map[string]func(tftypes.Value) (known sandbox.Known, findings []s
 		},
 		"sandbox_manifest": func(v tftypes.Value) (sandbox.Known, []sandbox.Finding, any) {
 			in := readManifest(v, false)
-			known := in.Known.Unknown(in.Policy.Known.Paths()...)
+			known := in.Known.Unknown(in.Policy.Known.Paths()...).Unknown(in.guard.known.Paths()...).Unknown(in.Policy.guard.known.Paths()...)
 			findings := append(in.Findings, in.Policy.Findings...)
 			for _, w := range in.Workloads {
 				known = known.Unknown(w.Known.Paths()...)
 				findings = append(findings, w.Findings...)
 			}
-			return known, findings, []any{in.Generation, in.Policy.Policy, in.Workloads}
+			return known, findings, []any{in.Generation, in.Policy.Policy, in.Policy.guard, in.Workloads, in.guard}
 		},
 	}
 }

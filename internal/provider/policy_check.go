@@ -10,7 +10,7 @@ import (
 
 // newPolicyResource is sandbox_policy.
 func newPolicyResource() resource.Resource {
-	return &pureResource{name: "policy", schema: policySchema, evaluate: evaluatePolicy}
+	return &pureResource{name: "policy", schema: policySchema, evaluate: evaluatePolicy, compare: comparePolicy}
 }
 
 // evaluatePolicy judges a policy by itself: malformed values and contradictions.

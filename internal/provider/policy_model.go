@@ -18,7 +18,8 @@ type policyInput struct {
 	// Findings say what could not be read. Their paths count from the policy.
 	Findings []sandbox.Finding
 
-	seal seal
+	seal  seal
+	guard guard
 }
 
 // readPolicy reads a policy from any object or map. strict refuses names that a
@@ -29,6 +30,7 @@ func readPolicy(v tftypes.Value, strict bool) policyInput {
 	if o, ok := r.open(v, nil); ok {
 		in.Policy = policyOf(o)
 		in.seal = readSeal(o)
+		in.guard = readGuard(o)
 		o.ignore("document") // what the function policy adds
 		o.done()
 	} else if v.IsKnown() && v.IsNull() {
@@ -37,7 +39,7 @@ func readPolicy(v tftypes.Value, strict bool) policyInput {
 			Remedy: "give a whole policy, such as policy = sandbox_policy.agents",
 		})
 	}
-	in.Known, in.Findings = r.known, r.findings
+	in.Known, in.Findings = r.known, append(r.findings, in.guard.findings...)
 	return in
 }
 

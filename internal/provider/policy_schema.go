@@ -38,6 +38,7 @@ func policyAttributes() map[string]schema.Attribute {
 		"files_out_limits": limitsAttribute("Ceiling of the transfer limits out of the sandbox that a workload may state."),
 	}
 	maps.Copy(attributes, policyEgressAttributes())
+	maps.Copy(attributes, guardAttributes("policy"))
 	return attributes
 }
 

@@ -27,6 +27,8 @@ type pureResource struct {
 	name     string
 	schema   func() schema.Schema
 	evaluate evaluation
+	// compare guards against widening; nil where nothing is compared.
+	compare comparison
 
 	// guard is what the provider's configuration imposes. It is nil in `terraform
 	// validate` and under mocks, where no provider is configured.
@@ -35,6 +37,10 @@ type pureResource struct {
 
 // evaluation says what follows from an object: a configuration, or a plan.
 type evaluation func(object tftypes.Value, g *guardrail, p phase) outcome
+
+// comparison says what a planned object permits beyond its prior state, which is
+// null when the object is new.
+type comparison func(prior, planned tftypes.Value, g *guardrail) widening
 
 // outcome is what follows from an object.
 type outcome struct {
@@ -88,7 +94,13 @@ func (r *pureResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	moved := r.widened(req.State.Raw, req.Plan.Raw)
+	resp.Diagnostics.Append(moved.refusals()...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
 	resp.Diagnostics.Append(warnings(out.findings, out.about)...)
+	resp.Diagnostics.Append(moved.warnings()...)
 	for _, f := range out.findings {
 		if f.Verdict == sandbox.Undecided {
 			tflog.Debug(ctx, "the decision waits for a value", map[string]any{"at": f.Path.String(), "waits_for": f.Found})
@@ -104,7 +116,7 @@ func (r *pureResource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRe
 
 // Create turns the plan into the state.
 func (r *pureResource) Create(_ context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	state, diags := r.settle(req.Plan.Raw)
+	state, diags := r.settle(tftypes.NewValue(req.Plan.Raw.Type(), nil), req.Plan.Raw)
 	resp.Diagnostics.Append(diags...)
 	if !diags.HasError() {
 		resp.State.Raw = state
@@ -116,7 +128,7 @@ func (r *pureResource) Read(context.Context, resource.ReadRequest, *resource.Rea
 
 // Update turns the plan into the state.
 func (r *pureResource) Update(_ context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
-	state, diags := r.settle(req.Plan.Raw)
+	state, diags := r.settle(req.State.Raw, req.Plan.Raw)
 	resp.Diagnostics.Append(diags...)
 	if !diags.HasError() {
 		resp.State.Raw = state
@@ -128,7 +140,7 @@ func (r *pureResource) Delete(context.Context, resource.DeleteRequest, *resource
 
 // settle works out the state. By now everything is known, so what is still
 // undecided is refused like what is denied.
-func (r *pureResource) settle(plan tftypes.Value) (tftypes.Value, diag.Diagnostics) {
+func (r *pureResource) settle(prior, plan tftypes.Value) (tftypes.Value, diag.Diagnostics) {
 	out := r.evaluate(plan, r.guard, planning)
 	diags := refusals(r.guard.problems())
 	for _, f := range out.findings {
@@ -136,6 +148,9 @@ func (r *pureResource) settle(plan tftypes.Value) (tftypes.Value, diag.Diagnosti
 			f.Verdict = sandbox.Deny
 		}
 		diags.Append(refusals([]sandbox.Finding{f})...)
+	}
+	if !diags.HasError() {
+		diags.Append(r.widened(prior, plan).settled()...)
 	}
 	if diags.HasError() {
 		return plan, diags
@@ -145,4 +160,12 @@ func (r *pureResource) settle(plan tftypes.Value) (tftypes.Value, diag.Diagnosti
 		diags.Append(providerFault(err))
 	}
 	return state, diags
+}
+
+// widened compares, where the object guards against widening.
+func (r *pureResource) widened(prior, planned tftypes.Value) widening {
+	if r.compare == nil {
+		return widening{}
+	}
+	return r.compare(prior, planned, r.guard)
 }

@@ -155,11 +155,11 @@ func TestApplyRefusesWhatIsStillUndecided(t *testing.T) {
 	t.Parallel()
 	r := newTestResource(t, newWorkloadResource())
 	typ := newServer(t, offline()).types["sandbox_workload"]
-	_, diags := r.settle(value(t, typ, with(report(agents()), map[string]any{"backend": notKnown{}})))
+	_, diags := r.settle(tftypes.NewValue(typ, nil), value(t, typ, with(report(agents()), map[string]any{"backend": notKnown{}})))
 	if !diags.HasError() || !strings.HasSuffix(diags[0].Detail(), " decision.undecided at backend") {
 		t.Errorf("settled with %v", diags)
 	}
-	if _, diags := r.settle(value(t, typ, report(agents()))); diags.HasError() {
+	if _, diags := r.settle(tftypes.NewValue(typ, nil), value(t, typ, report(agents()))); diags.HasError() {
 		t.Errorf("a decided workload is refused: %v", diags)
 	}
 }
