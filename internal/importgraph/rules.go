@@ -233,7 +233,7 @@ var (
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	hostNames     = []string{"golang.org/x/net/idna"}
 	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
-	documents     = []string{"github.com/go-json-experiment/json", "github.com/santhosh-tekuri/jsonschema"}
+	documents     = []string{"github.com/go-json-experiment/json"}
 	waiting       = []string{"golang.org/x/sync"}
 )
 

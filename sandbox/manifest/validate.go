@@ -1,42 +1,17 @@
 package manifest
 
 import (
-	"bytes"
-	"errors"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"unicode/utf8"
 
 	json "github.com/go-json-experiment/json"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
-
-// schemas compiles the published schema on first use, one definition a document.
-// The schema is embedded, so compiling it cannot depend on anything outside.
-var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
-	const location = "sandbox-v1.schema.json"
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		return nil, err
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource(location, doc); err != nil {
-		return nil, err
-	}
-	compiled := make(map[string]*jsonschema.Schema)
-	for _, document := range []string{"manifest", "policy", "workload", "backend"} {
-		s, err := compiler.Compile(location + "#/$defs/" + document + "Document")
-		if err != nil {
-			return nil, err
-		}
-		compiled[document] = s
-	}
-	return compiled, nil
-})
 
 // version refuses documents of another version or of another sort before
 // anything else is said about them: a newer one is not a list of mistakes.
@@ -63,109 +38,210 @@ func version(b []byte, document string) sandbox.Refusals {
 	return nil
 }
 
-// validate holds a document against the schema and reports everything at once.
+// validate holds a document against the schema and reports everything at once,
+// at most [maxRefusals], in the order of the paths.
 func validate(b []byte, document string) sandbox.Refusals {
-	compiled, err := schemas()
+	defs, err := shapes()
 	if err != nil {
 		return sandbox.Refusals{sandbox.Finding{
-			Code: sandbox.CodeDocumentSyntax, Found: "a schema that does not compile", Required: "the published schema",
+			Code: sandbox.CodeDocumentSyntax, Found: "a schema that cannot be read", Required: "the published schema",
 			Remedy: "report this: the build is broken",
 		}.Refusal(err)}
 	}
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
-	if err != nil {
+	var instance any
+	if err := json.Unmarshal(b, &instance); err != nil {
 		return sandbox.Refusals{syntax(err)}
 	}
-	err = compiled[document].Validate(instance)
-	if err == nil {
-		return nil
-	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		return sandbox.Refusals{syntax(err)}
-	}
-	var refusals sandbox.Refusals
-	collect(invalid, instance, &refusals)
-	slices.SortStableFunc(refusals, func(a, b *sandbox.Refusal) int {
+	c := checker{defs: defs}
+	c.value(&shape{Ref: refPrefix + document + "Document"}, instance)
+	slices.SortStableFunc(c.refusals, func(a, b *sandbox.Refusal) int {
 		return strings.Compare(a.Path.String(), b.Path.String())
 	})
-	return refusals
+	return c.refusals
 }
 
-// collect walks to the leaves of a validation error; each leaf is one finding.
-func collect(e *jsonschema.ValidationError, instance any, refusals *sandbox.Refusals) {
-	for _, cause := range e.Causes {
-		collect(cause, instance, refusals)
-	}
-	if len(e.Causes) > 0 {
+// checker walks a document along its shape.
+type checker struct {
+	defs     map[string]*shape
+	at       sandbox.FieldPath // where the walk is
+	refusals sandbox.Refusals
+}
+
+// full reports whether enough has been said about the document.
+func (c *checker) full() bool { return len(c.refusals) >= maxRefusals }
+
+func (c *checker) refuse(code sandbox.Code, found, required, remedy string, below ...sandbox.PathStep) {
+	if c.full() {
 		return
 	}
-	for _, f := range explain(e, valueAt(instance, e.InstanceLocation)) {
-		*refusals = append(*refusals, f.Refusal(nil))
+	c.refusals = append(c.refusals, sandbox.Finding{
+		Code: code, Path: c.at.Append(below...), Found: found, Required: required, Remedy: remedy,
+	}.Refusal(nil))
+}
+
+// enter walks one step down.
+func (c *checker) enter(step sandbox.PathStep, s *shape, v any) {
+	if c.full() {
+		return
+	}
+	c.at = append(c.at, step)
+	c.value(s, v)
+	c.at = c.at[:len(c.at)-1]
+}
+
+// value holds one value against its shape. A value of another type is only that;
+// what its shape says beyond has no meaning for it.
+func (c *checker) value(s *shape, v any) {
+	s = resolve(c.defs, s)
+	switch {
+	case s == nil:
+		c.refuse(sandbox.CodeDocumentSyntax, found(v), "a field that the published schema describes", "report this: the build is broken")
+	case s.Const != nil:
+		if v != s.Const {
+			c.refuse(sandbox.CodeUnknownWord, found(v), found(s.Const)+", or no field at all", "write that value or remove the field")
+		}
+	case s.Enum != nil:
+		if word, ok := v.(string); !ok || !slices.Contains(s.Enum, word) {
+			c.refuse(sandbox.CodeUnknownWord, found(v), "one of "+words(s.Enum), "write one of these words exactly")
+		}
+	default:
+		c.typed(s, v)
 	}
 }
 
-// explain says in our words what the schema found.
-func explain(e *jsonschema.ValidationError, value any) []sandbox.Finding {
-	path := locate(e.InstanceLocation)
-	f := sandbox.Finding{
-		Code: sandbox.CodeInvalidText, Path: path, Found: found(value),
-		Required: "what the sandbox/v1 schema says", Remedy: "see the published schema",
-	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.AdditionalProperties:
-		var findings []sandbox.Finding
-		for _, name := range k.Properties {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeDocumentUnknownField, Path: path.Append(sandbox.Attr(name)), Found: sandbox.Echo(name),
-				Required: "only fields of sandbox/v1, spelt exactly", Remedy: "remove the field, or correct its spelling",
-			})
+func (c *checker) typed(s *shape, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if c.isType(s, v, "object") {
+			c.object(s, v)
 		}
-		return findings
-	case *kind.Required:
-		var findings []sandbox.Finding
-		for _, name := range k.Missing {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeMissing, Path: path.Append(sandbox.Attr(name)), Found: "no " + name,
-				Required: name, Remedy: "state " + name,
-			})
+	case []any:
+		if c.isType(s, v, "array") {
+			c.array(s, v)
 		}
-		return findings
-	case *kind.Type:
-		f.Code = sandbox.CodeDocumentType
-		f.Required = "type " + strings.Join(k.Want, " or ")
-		f.Remedy = "write a value of that type"
-	case *kind.Enum:
-		f.Code = sandbox.CodeUnknownWord
-		f.Required = "one of " + words(k.Want)
-		f.Remedy = "write one of these words exactly"
-	case *kind.Const:
-		f.Code = sandbox.CodeUnknownWord
-		f.Required = found(k.Want) + ", or no field at all"
-		f.Remedy = "write that value or remove the field"
-	case *kind.Minimum, *kind.Maximum:
-		f.Code = sandbox.CodeOutOfRange
-		f.Required = "a number within the schema's range"
-		f.Remedy = "write a whole number in that range"
-	case *kind.MinLength, *kind.MaxLength, *kind.MinItems, *kind.MaxItems, *kind.MinProperties, *kind.MaxProperties:
-		f.Code = sandbox.CodeOutOfRange
-		f.Required = "a length within the schema's bounds"
-		f.Remedy = "leave the field out when it is empty, shorten it when it is too long"
-	case *kind.UniqueItems:
-		f.Code = sandbox.CodeDocumentNotCanonical
-		f.Required = "each word once"
-		f.Remedy = "remove the repetition"
-	case *kind.PropertyNames:
-		f.Found = sandbox.Echo(k.Property)
-		f.Required = "a name that the schema admits"
+	case string:
+		if c.isType(s, v, "string") || s.Type == "" {
+			c.text(s, v)
+		}
+	case float64:
+		if c.isType(s, v, "integer") {
+			c.integer(s, v)
+		}
+	default:
+		c.isType(s, v, "")
 	}
-	return []sandbox.Finding{f}
 }
 
-func words(values []any) string {
+func (c *checker) isType(s *shape, v any, have string) bool {
+	if s.Type == have || s.Type == "" {
+		return true
+	}
+	c.refuse(sandbox.CodeDocumentType, found(v), "type "+s.Type, "write a value of that type")
+	return false
+}
+
+func (c *checker) object(s *shape, v map[string]any) {
+	for _, name := range s.Required {
+		if _, ok := v[name]; !ok {
+			c.refuse(sandbox.CodeMissing, "no "+name, name, "state "+name, sandbox.Attr(name))
+		}
+	}
+	c.length(len(v), s.MinProperties, s.MaxProperties)
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		if c.full() {
+			return
+		}
+		switch property := s.Properties[name]; {
+		case property != nil:
+			c.enter(sandbox.Attr(name), property, v[name])
+		case s.open():
+			if s.PropertyNames != nil {
+				c.name(s.PropertyNames, name)
+			}
+			c.enter(sandbox.MapKey(name), s.Others.shape, v[name])
+		default:
+			c.refuse(sandbox.CodeDocumentUnknownField, sandbox.Echo(name), "only fields of sandbox/v1, spelt exactly",
+				"remove the field, or correct its spelling", sandbox.Attr(name))
+		}
+	}
+}
+
+// name holds a name that somebody chose against what names may be.
+func (c *checker) name(s *shape, name string) {
+	inner := checker{defs: c.defs}
+	inner.value(s, name)
+	if len(inner.refusals) > 0 {
+		c.refuse(inner.refusals[0].Code, sandbox.Echo(name), "a name that the schema admits: "+inner.refusals[0].Required,
+			"choose another name", sandbox.MapKey(name))
+	}
+}
+
+func (c *checker) array(s *shape, v []any) {
+	c.length(len(v), s.MinItems, s.MaxItems)
+	if s.UniqueItems {
+		c.unique(v)
+	}
+	if s.Items == nil {
+		return
+	}
+	for i, item := range v {
+		c.enter(sandbox.Index(i), s.Items, item)
+	}
+}
+
+// unique refuses a list that says something twice. Only words are compared: the
+// schema asks it of lists of words.
+func (c *checker) unique(v []any) {
+	seen := make(map[string]bool, len(v))
+	for _, item := range v {
+		word, ok := item.(string)
+		if ok && seen[word] {
+			c.refuse(sandbox.CodeDocumentNotCanonical, sandbox.Echo(word)+" twice", "each word once", "remove the repetition")
+			return
+		}
+		seen[word] = true
+	}
+}
+
+// text bounds the length of a text, in characters.
+func (c *checker) text(s *shape, v string) {
+	if s.MinLength > 0 || s.MaxLength > 0 {
+		n := utf8.RuneCountInString(v)
+		if n < s.MinLength || s.MaxLength > 0 && n > s.MaxLength {
+			c.refuse(sandbox.CodeOutOfRange, sandbox.Echo(v), bounds(s.MinLength, s.MaxLength)+" characters",
+				"leave the field out when it is empty, shorten it when it is too long")
+		}
+	}
+}
+
+func (c *checker) integer(s *shape, v float64) {
+	switch {
+	case v != math.Trunc(v):
+		c.refuse(sandbox.CodeDocumentType, found(v), "type integer", "write a whole number")
+	case s.Minimum != nil && v < *s.Minimum, s.Maximum != nil && v > *s.Maximum:
+		c.refuse(sandbox.CodeOutOfRange, found(v), "a number within the schema's range", "write a whole number in that range")
+	}
+}
+
+// length bounds the members of an object or a list; a most of 0 is none.
+func (c *checker) length(n, least, most int) {
+	if n < least || most > 0 && n > most {
+		c.refuse(sandbox.CodeOutOfRange, strconv.Itoa(n)+" entries", bounds(least, most)+" entries",
+			"leave the field out when it is empty, shorten it when it is too long")
+	}
+}
+
+func bounds(least, most int) string {
+	if most == 0 {
+		return "at least " + strconv.Itoa(least)
+	}
+	return strconv.Itoa(least) + " to " + strconv.Itoa(most)
+}
+
+func words(values []string) string {
 	out := make([]string, len(values))
 	for i, v := range values {
-		out[i] = found(v)
+		out[i] = sandbox.Echo(v)
 	}
 	return strings.Join(out, ", ")
 }
@@ -181,29 +257,11 @@ func found(value any) string {
 		return "a list of " + strconv.Itoa(len(v))
 	case nil:
 		return "null"
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
 	default:
-		b, err := json.Marshal(v)
-		if err != nil {
-			return "a value"
-		}
-		return sandbox.Echo(string(b))
+		return "a value"
 	}
-}
-
-func valueAt(instance any, location []string) any {
-	for _, step := range location {
-		switch v := instance.(type) {
-		case map[string]any:
-			instance = v[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if err != nil || i < 0 || i >= len(v) {
-				return nil
-			}
-			instance = v[i]
-		default:
-			return nil
-		}
-	}
-	return instance
 }
