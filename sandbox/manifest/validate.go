@@ -92,17 +92,30 @@ func validate(b []byte, document string) sandbox.Refusals {
 	return refusals
 }
 
-// collect walks to the leaves of a validation error; each leaf is one finding.
+// collect walks to the leaves of a validation error; each leaf is one finding. It
+// stops at [maxRefusals].
 func collect(e *jsonschema.ValidationError, instance any, refusals *sandbox.Refusals) {
 	for _, cause := range e.Causes {
 		collect(cause, instance, refusals)
+		if len(*refusals) >= maxRefusals {
+			return
+		}
 	}
 	if len(e.Causes) > 0 {
 		return
 	}
 	for _, f := range explain(e, valueAt(instance, e.InstanceLocation)) {
+		if len(*refusals) >= maxRefusals {
+			return
+		}
 		*refusals = append(*refusals, f.Refusal(nil))
 	}
+}
+
+// first answers the first [maxRefusals] of names, sorted.
+func first(names []string) []string {
+	sorted := slices.Sorted(slices.Values(names))
+	return sorted[:min(len(sorted), maxRefusals)]
 }
 
 // explain says in our words what the schema found.
@@ -115,7 +128,7 @@ func explain(e *jsonschema.ValidationError, value any) []sandbox.Finding {
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
 		var findings []sandbox.Finding
-		for _, name := range k.Properties {
+		for _, name := range first(k.Properties) {
 			findings = append(findings, sandbox.Finding{
 				Code: sandbox.CodeDocumentUnknownField, Path: path.Append(sandbox.Attr(name)), Found: sandbox.Echo(name),
 				Required: "only fields of sandbox/v1, spelt exactly", Remedy: "remove the field, or correct its spelling",
@@ -124,7 +137,7 @@ func explain(e *jsonschema.ValidationError, value any) []sandbox.Finding {
 		return findings
 	case *kind.Required:
 		var findings []sandbox.Finding
-		for _, name := range k.Missing {
+		for _, name := range first(k.Missing) {
 			findings = append(findings, sandbox.Finding{
 				Code: sandbox.CodeMissing, Path: path.Append(sandbox.Attr(name)), Found: "no " + name,
 				Required: name, Remedy: "state " + name,
