@@ -15,10 +15,15 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// schemas compiles the published schema on first use, one definition a document.
-// The schema is embedded, so compiling it cannot depend on anything outside.
-var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
-	const location = "sandbox-v1.schema.json"
+// schemas compiles the published schema on first use.
+var schemas = sync.OnceValues(compileSchemas)
+
+// compileSchemas compiles the schema, one definition a document. The schema is
+// embedded and its location an absolute URL, so that compiling depends on nothing
+// outside: the library would make a file's URL of a name alone, from the working
+// directory, and cannot read that back where the directory has a space in it.
+func compileSchemas() (map[string]*jsonschema.Schema, error) {
+	const location = "embedded:///sandbox-v1.schema.json"
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
 		return nil, err
@@ -36,7 +41,7 @@ var schemas = sync.OnceValues(func() (map[string]*jsonschema.Schema, error) {
 		compiled[document] = s
 	}
 	return compiled, nil
-})
+}
 
 // version refuses documents of another version or of another sort before
 // anything else is said about them: a newer one is not a list of mistakes.
