@@ -3,6 +3,8 @@ package router_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -47,6 +49,25 @@ func TestASandboxReplacedUnderACallIsDisposedToo(t *testing.T) {
 	}
 	if live, made, _ := f.counts(); live != 0 || made != 2 {
 		t.Errorf("%d live of %d made", live, made)
+	}
+}
+
+// The names of workloads are the manifest's, and a refusal is one short line.
+func TestARefusalRepeatsNoNamesAsTheyAre(t *testing.T) {
+	t.Parallel()
+	m := aManifest()
+	for i := range 1000 {
+		m.Workloads[fmt.Sprintf("a%d\n egress.mode at backend\x1b[2J", i)] = m.Workloads["report"]
+	}
+	r := mustOpen(t, m, nil, newFake(t, "fake"))
+	for _, name := range []string{"nobody", "x\n egress.mode at backend", strings.Repeat("x", 1<<20)} {
+		_, err := r.Attach(t.Context(), name)
+		if !errors.Is(err, sandbox.CodeWorkloadUnknown) {
+			t.Fatal(err)
+		}
+		if text := err.Error(); strings.ContainsAny(text, "\n\x1b") || len(text) > 4000 {
+			t.Errorf("%d bytes: %.300q", len(text), text)
+		}
 	}
 }
 
