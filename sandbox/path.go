@@ -47,7 +47,7 @@ func (s PathStep) Index() (int, bool) { return s.index, s.kind == stepIndex }
 
 // Path builds a field path. A string becomes an attribute step, an int an index;
 // a [PathStep] is taken as it is. Any other type is a mistake of the caller that
-// shows in the path as "?".
+// shows in the path as ["?"].
 func Path(steps ...any) FieldPath {
 	p := make(FieldPath, 0, len(steps))
 	for _, s := range steps {
@@ -86,18 +86,21 @@ func (p FieldPath) HasPrefix(prefix FieldPath) bool {
 }
 
 // String renders the path as it is written in HCL: attributes joined by dots,
-// map keys quoted in brackets, list indexes in brackets.
+// map keys quoted in brackets, list indexes in brackets. An attribute whose name
+// is no identifier, as only somebody else's document can have, is quoted like a
+// key, and a name that is too long for a message is cut as [Echo] cuts it: a path
+// is one line and stands in lines that programs read.
 func (p FieldPath) String() string {
 	var b strings.Builder
 	for i, s := range p {
-		switch s.kind {
-		case stepKey:
-			b.WriteByte('[')
-			b.WriteString(strconv.Quote(s.name))
-			b.WriteByte(']')
-		case stepIndex:
+		switch {
+		case s.kind == stepIndex:
 			b.WriteByte('[')
 			b.WriteString(strconv.Itoa(s.index))
+			b.WriteByte(']')
+		case s.kind == stepKey || !identifier(s.name):
+			b.WriteByte('[')
+			b.WriteString(quoted(s.name))
 			b.WriteByte(']')
 		default:
 			if i > 0 {
@@ -107,6 +110,27 @@ func (p FieldPath) String() string {
 		}
 	}
 	return b.String()
+}
+
+// maxKey is the longest name that a path repeats whole, in bytes; every name
+// that the documents admit is shorter.
+const maxKey = 512
+
+func quoted(name string) string {
+	if len(name) > maxKey {
+		return Echo(name)
+	}
+	return strconv.Quote(name)
+}
+
+// identifier reports whether name can stand in a path as it is.
+func identifier(name string) bool {
+	for _, b := range []byte(name) {
+		if (b < 'a' || b > 'z') && (b < 'A' || b > 'Z') && (b < '0' || b > '9') && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxEcho
 }
 
 // MarshalText renders the path as [FieldPath.String] does.

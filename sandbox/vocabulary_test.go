@@ -288,6 +288,28 @@ func TestPathsReadAsHCL(t *testing.T) {
 	}
 }
 
+func TestPathsAreOneLineWhateverTheNamesAre(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"egress_mode":               "policy.egress_mode",
+		"x-y":                       "policy.x-y",
+		"":                          `policy[""]`,
+		"a.b":                       `policy["a.b"]`,
+		"a b":                       `policy["a b"]`,
+		"x\n egress.mode at policy": `policy["x\n egress.mode at policy"]`,
+		"\u202e":                    `policy["\u202e"]`,
+		"\xff":                      `policy["\xff"]`,
+		strings.Repeat("a", 600):    `policy["` + strings.Repeat("a", 120) + `"… (600 bytes)]`,
+	} {
+		if got := sandbox.Path("policy", name).String(); got != want {
+			t.Errorf("reads %s, want %s", got, want)
+		}
+	}
+	if got := sandbox.Path("labels", sandbox.MapKey(strings.Repeat("a", 1<<20))).String(); len(got) > 200 {
+		t.Errorf("a path of %d bytes", len(got))
+	}
+}
+
 func TestKnownIsAboutAPathAndAllBelowIt(t *testing.T) {
 	t.Parallel()
 	k := sandbox.Known{}.Unknown(sandbox.Path("egress_rules", sandbox.MapKey("a")))

@@ -55,6 +55,9 @@ type app struct {
 // Main runs the command line and returns its exit code. It returns when ctx ends
 // and what was started is cleaned up.
 func Main(ctx context.Context, env Env, args []string) int {
+	if env.Stdin != nil {
+		env.Stdin = &interruptible{ctx: ctx, from: env.Stdin}
+	}
 	a := &app{env: env, out: plaintext.NewWriter(env.Stdout), errs: plaintext.NewWriter(env.Stderr)}
 	root := a.root() //nolint:contextcheck // cobra hands each command the context that it is executed with
 	root.SetArgs(args)

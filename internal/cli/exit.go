@@ -86,8 +86,7 @@ func (a *app) end(ctx context.Context, err error) int {
 		fmt.Fprintln(a.errs, "sandboxctl: interrupted")
 		return ExitInterrupted
 	}
-	var e *exit
-	if errors.As(err, &e) && e.err == nil {
+	if e, ok := err.(*exit); ok && e.err == nil { //nolint:errorlint // joined to another error, that one is still to be told
 		return code
 	}
 	refusals := sandbox.RefusalsOf(err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -57,4 +58,31 @@ func withoutPath(err error) error {
 func isDirectory(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
+}
+
+// interruptible reads a stream that may block, such as a terminal, until ctx
+// ends. A read that is abandoned goes on by itself, into a buffer of its own; the
+// command ends then, and the read with it.
+type interruptible struct {
+	ctx  context.Context //nolint:containedctx // what ends a Read, which takes none
+	from io.Reader
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	answer := make(chan result, 1)
+	go func() {
+		buf := make([]byte, len(p))
+		n, err := r.from.Read(buf)
+		answer <- result{buf[:n], err}
+	}()
+	select {
+	case got := <-answer:
+		return copy(p, got.data), got.err
+	case <-r.ctx.Done():
+		return 0, context.Cause(r.ctx)
+	}
 }

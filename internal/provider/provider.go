@@ -20,7 +20,7 @@ const TypeName = "sandbox"
 // New returns a factory of providers of the given version, as servers want it.
 func New(version string) func() provider.Provider {
 	return func() provider.Provider {
-		return &sandboxProvider{version: version, getenv: os.Getenv, readFile: os.ReadFile}
+		return &sandboxProvider{version: version, getenv: os.Getenv, readFile: readPolicyFile}
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 // manifest could not be read back: a value outside the vocabulary, text that is
 // not UTF-8, or anything else that the schema does not admit.
 func (m Manifest) Encode() ([]byte, error) {
+	if refusals := denials(m.nameFindings()); len(refusals) > 0 {
+		return nil, refusals
+	}
 	return encodeChecked(manifestToWire(m), "manifest")
 }
 

@@ -197,6 +197,8 @@ func TestBadDocumentsAreRefusedWithThePlaceAndTheCode(t *testing.T) {
 		{"an exponent", swap(`"document":"manifest"`, `"document":"manifest","generation":1e2`), "value.out_of_range at generation", ""},
 		{"the largest integer", swap(`"document":"manifest"`, `"document":"manifest","generation":9007199254740991`), "", ""},
 		{"a false that says nothing", swap(`"policy":{}`, `"policy":{"image_require_digest":false}`), "value.unknown_word at policy.image_require_digest", ""},
+		{"a name with a line break", swap(`"w":`, `"w\nx":`), `value.invalid_text at workloads["w\nx"]`, "visible"},
+		{"a name with a space", swap(`"w":`, `"w x":`), "", ""},
 		{"a bad host", swap(`"policy":{}`, `"policy":{"egress_hosts":["http://x"],"egress_mode":"allowlist"}`), "egress.host_invalid at policy.egress_hosts[0]", "http://x"},
 		{"a rule without its parts", swap(`"policy":{}`, `"policy":{"egress_mode":"allowlist","egress_rules":{"a":{"host":"x.example"}}}`), `value.missing at policy.egress_rules["a"].methods`, ""},
 		{"deep nesting", strings.Repeat("[", 100) + strings.Repeat("]", 100), "document.syntax", "nesting"},

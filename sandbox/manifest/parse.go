@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,8 +17,13 @@ import (
 // MaxDocument is the largest document that is read, in bytes.
 const MaxDocument = 16 << 20
 
-// maxRefusals is how many findings the first reading of a document collects: a
-// hostile one could hold millions.
+// maxTokens is how many names, values and brackets a document may hold. Without a
+// bound of their own, values of one byte each would make a document of
+// [MaxDocument] take gigabytes to judge.
+const maxTokens = 1 << 20
+
+// maxRefusals is how many findings about one document are told: a hostile one
+// could cause millions.
 const maxRefusals = 100
 
 // maxDepth is the deepest nesting that is read; the schema needs seven.
@@ -95,9 +102,26 @@ func (m Manifest) findings() []sandbox.Finding {
 	}
 	_, found := policy.CompilePolicy(policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
 	findings = append(findings, under(found, sandbox.Attr("policy"))...)
+	findings = append(findings, m.nameFindings()...)
 	for _, name := range m.WorkloadNames() {
 		_, found := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
 		findings = append(findings, under(found, sandbox.Attr("workloads"), sandbox.MapKey(name))...)
+	}
+	return findings
+}
+
+// nameFindings judge the workloads' names. People type them and logs repeat them,
+// so they are text that can be seen.
+func (m Manifest) nameFindings() []sandbox.Finding {
+	var findings []sandbox.Finding
+	for _, name := range m.WorkloadNames() {
+		if !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			continue
+		}
+		findings = append(findings, sandbox.Finding{
+			Code: sandbox.CodeInvalidText, Path: sandbox.Path("workloads", sandbox.MapKey(name)), Found: sandbox.Echo(name),
+			Required: "a name of visible characters", Remedy: "rename the workload",
+		})
 	}
 	return findings
 }
@@ -111,11 +135,15 @@ func under(findings []sandbox.Finding, prefix ...sandbox.PathStep) []sandbox.Fin
 	return moved
 }
 
+// denials are the findings that deny, at most [maxRefusals].
 func denials(findings []sandbox.Finding) sandbox.Refusals {
 	var refusals sandbox.Refusals
 	for _, f := range findings {
 		if f.Verdict == sandbox.Deny {
 			refusals = append(refusals, f.Refusal(nil))
+		}
+		if len(refusals) == maxRefusals {
+			break
 		}
 	}
 	return refusals
@@ -156,17 +184,17 @@ func parseDocument[W any](b []byte, document string, again func(W) any) (W, erro
 // integer within ±(2^53-1), nesting without end, bytes after the document.
 func scan(b []byte) sandbox.Refusals {
 	if len(b) > MaxDocument {
-		return sandbox.Refusals{sandbox.Finding{
-			Code: sandbox.CodeDocumentTooLarge, Found: strconv.Itoa(len(b)) + " bytes",
-			Required: "at most " + strconv.Itoa(MaxDocument), Remedy: "split the workloads over several manifests",
-		}.Refusal(nil)}
+		return sandbox.Refusals{tooLarge(strconv.Itoa(len(b))+" bytes", MaxDocument)}
 	}
 	var refusals sandbox.Refusals
 	d := jsontext.NewDecoder(bytes.NewReader(b))
-	for {
+	for tokens := 1; ; tokens++ {
 		token, err := d.ReadToken()
 		if err != nil {
 			return append(refusals, syntax(err))
+		}
+		if tokens > maxTokens {
+			return append(refusals, tooLarge("more than "+strconv.Itoa(maxTokens)+" names and values", maxTokens))
 		}
 		if d.StackDepth() > maxDepth {
 			return append(refusals, sandbox.Finding{
@@ -204,6 +232,13 @@ func scan(b []byte) sandbox.Refusals {
 		}.Refusal(nil))
 	}
 	return refusals
+}
+
+func tooLarge(found string, most int) *sandbox.Refusal {
+	return sandbox.Finding{
+		Code: sandbox.CodeDocumentTooLarge, Found: found, Required: "at most " + strconv.Itoa(most),
+		Remedy: "split the workloads over several manifests",
+	}.Refusal(nil)
 }
 
 // plainInteger reports whether text is a non-negative integer in plain digits

@@ -40,24 +40,34 @@ func (a *Attachment) Acquire(ctx context.Context, key sandbox.Key) (*Lease, erro
 	if err := a.router.enter(); err != nil {
 		return nil, err
 	}
-	slot, err := a.router.slots.enter(ctx, slotID{key, a.spec.Kind})
-	if err != nil {
+	var slot *slot
+	release := func() {
+		if slot != nil {
+			slot.leave("", nil)
+		}
 		a.router.open.Done()
+	}
+	var lease *Lease
+	defer func() {
+		if lease == nil { // refused, or the backend panicked
+			release()
+		}
+	}()
+	slot, err := a.enter(ctx, key)
+	if err != nil {
 		return nil, err
 	}
 	acquired, err := a.acquire(ctx, key, slot)
 	if err != nil {
-		slot.leave(nil)
-		a.router.open.Done()
 		return nil, err
 	}
-	return &Lease{
-		Session: acquired.Session, Origin: acquired.Origin,
-		release: func() {
-			slot.leave(nil)
-			a.router.open.Done()
-		},
-	}, nil
+	lease = &Lease{Session: acquired.Session, Origin: acquired.Origin, release: release}
+	return lease, nil
+}
+
+// enter takes a place in the slot of the key's sandbox.
+func (a *Attachment) enter(ctx context.Context, key sandbox.Key) (*slot, error) {
+	return a.router.slots.enter(ctx, slotID{key, a.spec.Kind, a.spec.Backend})
 }
 
 func (a *Attachment) acquire(ctx context.Context, key sandbox.Key, slot *slot) (sandbox.Acquired, error) {
@@ -140,25 +150,23 @@ func (a *Attachment) Call(ctx context.Context, key sandbox.Key, fn func(context.
 		return err
 	}
 	defer a.router.open.Done()
-	slot, err := a.router.slots.enter(ctx, slotID{key, a.spec.Kind})
+	slot, err := a.enter(ctx, key)
 	if err != nil {
-		return err
-	}
-	acquired, err := a.acquire(ctx, key, slot)
-	if err != nil {
-		slot.leave(nil)
 		return err
 	}
 	var failure *sandbox.DisposalFailure
-	finished := false
-	defer func() {
-		if !finished { // fn panicked or ended its goroutine
-			slot.leave(a.disposer(ctx, key, acquired, &failure))
-		}
-	}()
+	var instance string
+	var dispose cleanup
+	leave := sync.OnceFunc(func() { slot.leave(instance, dispose) })
+	defer leave() // also when fn or the backend panics or ends its goroutine
+	acquired, err := a.acquire(ctx, key, slot)
+	if err != nil {
+		return err
+	}
+	instance = acquired.Session.Info().InstanceID
+	dispose = a.disposer(ctx, key, instance, &failure)
 	err = fn(ctx, acquired.Session)
-	finished = true
-	slot.leave(a.disposer(ctx, key, acquired, &failure))
+	leave()
 	if failure != nil {
 		return errors.Join(err, failure)
 	}
@@ -167,12 +175,11 @@ func (a *Attachment) Call(ctx context.Context, key sandbox.Key, fn func(context.
 
 // disposer is what the last holder of the slot runs.
 func (a *Attachment) disposer(
-	ctx context.Context, key sandbox.Key, acquired sandbox.Acquired, failed **sandbox.DisposalFailure,
-) func() *sandbox.DisposalFailure {
+	ctx context.Context, key sandbox.Key, instance string, failed **sandbox.DisposalFailure,
+) cleanup {
 	return func() *sandbox.DisposalFailure {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), disposalBound)
 		defer cancel()
-		instance := acquired.Session.Info().InstanceID
 		failure := a.backend.Dispose(ctx, sandbox.DisposeRequest{
 			Owner: a.router.owner, Key: key, Kind: a.spec.Kind, InstanceID: instance,
 		})

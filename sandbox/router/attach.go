@@ -3,6 +3,7 @@ package router
 import (
 	"bytes"
 	"context"
+	"strconv"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
@@ -51,7 +52,7 @@ func (r *Router) Attach(ctx context.Context, workload string, options ...AttachO
 	if !ok {
 		return nil, refuse([]sandbox.Finding{{
 			Code: sandbox.CodeWorkloadUnknown, Path: sandbox.Path("workloads", sandbox.MapKey(workload)),
-			Found: sandbox.Echo(workload), Required: "one of " + strings.Join(r.manifest.WorkloadNames(), ", "),
+			Found: sandbox.Echo(workload), Required: "one of " + someOf(r.manifest.WorkloadNames()),
 			Remedy: "attach a workload of the manifest, or add this one to it",
 		}})
 	}
@@ -87,6 +88,22 @@ func (r *Router) Attach(ctx context.Context, workload string, options ...AttachO
 	}
 	a.findings = decision.Findings
 	return a, nil
+}
+
+// maxNamed is how many of the manifest's workloads a message names.
+const maxNamed = 20
+
+// someOf quotes names that a document chose, the first few of many.
+func someOf(names []string) string {
+	quoted := make([]string, 0, maxNamed)
+	for _, name := range names[:min(len(names), maxNamed)] {
+		quoted = append(quoted, sandbox.Echo(name))
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(names) - len(quoted); more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
 }
 
 // Subject is how messages call a workload.

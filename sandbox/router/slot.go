@@ -7,8 +7,8 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// slots is the admission to sandboxes: one slot for each key and kind that
-// somebody holds, waits for, or could not clean up. Holders overlap. A clean-up
+// slots is the admission to sandboxes: one slot for each key, kind and backend
+// that somebody holds, waits for, or could not clean up. Holders overlap. A clean-up
 // that was asked for closes the slot to newcomers, waits for the holders, runs
 // once, and opens it again. The table does not grow with keys that are at rest.
 type slots struct {
@@ -16,9 +16,12 @@ type slots struct {
 	table map[slotID]*slot
 }
 
+// slotID is what one sandbox is told apart by. The backend belongs to it: two
+// workloads of one kind on two backends have two sandboxes to clean up.
 type slotID struct {
-	key  sandbox.Key
-	kind string
+	key     sandbox.Key
+	kind    string
+	backend string
 }
 
 type slot struct {
@@ -28,13 +31,18 @@ type slot struct {
 	// All below is guarded by owner.mu.
 	holders int
 	waiters int
-	// cleanup is what the last holder runs; while it is set nobody enters.
-	cleanup func() *sandbox.DisposalFailure
+	// cleanups are what the last holder runs, by instance; while there are any
+	// nobody enters. There is more than one after a sandbox was disposed under its
+	// holders, and one of them got another.
+	cleanups map[string]cleanup
 	// changed is closed and replaced whenever a waiter should look again.
 	changed chan struct{}
 	// failure is what the last clean-up left behind.
 	failure *sandbox.DisposalFailure
 }
+
+// cleanup removes one instance.
+type cleanup func() *sandbox.DisposalFailure
 
 func newSlots() *slots { return &slots{table: make(map[slotID]*slot)} }
 
@@ -45,10 +53,10 @@ func (s *slots) enter(ctx context.Context, id slotID) (*slot, error) {
 	defer s.mu.Unlock()
 	sl := s.table[id]
 	if sl == nil {
-		sl = &slot{owner: s, id: id, changed: make(chan struct{})}
+		sl = &slot{owner: s, id: id, changed: make(chan struct{}), cleanups: map[string]cleanup{}}
 		s.table[id] = sl
 	}
-	for sl.cleanup != nil {
+	for len(sl.cleanups) > 0 {
 		changed := sl.changed
 		sl.waiters++
 		s.mu.Unlock()
@@ -69,32 +77,46 @@ func (s *slots) enter(ctx context.Context, id slotID) (*slot, error) {
 
 // leave gives the place back. A clean-up that is passed, or was passed by an
 // earlier leaver, runs when the last holder leaves, and leave returns after it.
-func (sl *slot) leave(cleanup func() *sandbox.DisposalFailure) {
+func (sl *slot) leave(instance string, run cleanup) {
 	s := sl.owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if cleanup != nil {
-		sl.cleanup = cleanup
+	if run != nil {
+		sl.cleanups[instance] = run
 	}
 	sl.holders--
 	if sl.holders > 0 {
 		return
 	}
-	if run := sl.cleanup; run != nil {
-		s.mu.Unlock()
-		failure := run()
-		s.mu.Lock()
-		sl.failure = failure
-		sl.cleanup = nil
-		close(sl.changed)
-		sl.changed = make(chan struct{})
+	if len(sl.cleanups) > 0 {
+		sl.clean()
 	}
 	s.forget(sl)
 }
 
+// clean runs the clean-ups without the lock and opens the slot again, also when
+// the backend panics: then the key is closed as after a failure.
+func (sl *slot) clean() {
+	s := sl.owner
+	failures := []*sandbox.DisposalFailure{{Code: sandbox.DisposalUnknown, Detail: "the backend panicked"}}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		sl.failure = sandbox.FoldDisposalFailures(failures...)
+		clear(sl.cleanups)
+		close(sl.changed)
+		sl.changed = make(chan struct{})
+	}()
+	var done []*sandbox.DisposalFailure
+	for _, run := range sl.cleanups { // nobody enters or leaves meanwhile
+		done = append(done, run())
+	}
+	failures = done
+}
+
 // forget drops a slot that is at rest and has nothing to remember.
 func (s *slots) forget(sl *slot) {
-	if sl.holders == 0 && sl.waiters == 0 && sl.cleanup == nil && sl.failure == nil && s.table[sl.id] == sl {
+	if sl.holders == 0 && sl.waiters == 0 && len(sl.cleanups) == 0 && sl.failure == nil && s.table[sl.id] == sl {
 		delete(s.table, sl.id)
 	}
 }
