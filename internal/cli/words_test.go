@@ -53,7 +53,7 @@ func TestWhatDocumentsSayIsEscaped(t *testing.T) {
 	t.Parallel()
 	m := fitting()
 	m.Policy.Name = "agents\u202e \u200b##vso[task.complete]"
-	m = with(m, "::error::\u2066x", wide)
+	m = with(m, "::error::x", wide)
 	path, _ := encode(t, m)
 	for _, args := range [][]string{{"show", path}, {"check", path}, {"show", path, "--format", "json"}, {"check", path, "--format", "json"}} {
 		got := run(t, args...)

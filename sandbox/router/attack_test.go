@@ -57,7 +57,7 @@ func TestARefusalRepeatsNoNamesAsTheyAre(t *testing.T) {
 	t.Parallel()
 	m := aManifest()
 	for i := range 1000 {
-		m.Workloads[fmt.Sprintf("a%d\n egress.mode at backend\x1b[2J", i)] = m.Workloads["report"]
+		m.Workloads[fmt.Sprintf("a%d egress.mode at backend '\"\\", i)] = m.Workloads["report"]
 	}
 	r := mustOpen(t, m, nil, newFake(t, "fake"))
 	for _, name := range []string{"nobody", "x\n egress.mode at backend", strings.Repeat("x", 1<<20)} {
