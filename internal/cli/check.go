@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,8 @@ TARGET is one of
   -                a manifest or a plan on standard input
 
 Backends are judged by the facts they come with or by those that are shipped;
---facts replaces them, one file a backend, as "sandboxctl facts" prints them.
+--facts replaces them, one file a backend, as "sandboxctl facts --backend NAME
+--format json" prints them.
 
 A directory may hold nothing that needs a cloud. Its sources are read too: names
 that an object does not have are refused, because Terraform drops them without a
@@ -46,7 +48,7 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check TARGET",
 		Short: "Judge a manifest, a plan or a directory",
-		Long:  checkLong + "\n\n" + exitHelp,
+		Long:  checkLong + "\n\n" + checkExitHelp,
 		Example: `  sandboxctl check manifest.json --accept sha256:…
   sandboxctl check plan.json --facts docker.json
   sandboxctl check ./policies --provider bin/terraform-provider-sandbox`,
@@ -83,6 +85,9 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 		}
 		return a.checkDirectory(ctx, target, o, book)
 	}
+	if err := o.onlyForDirectories(target); err != nil {
+		return nil, err
+	}
 	f, err := a.open(target)
 	if err != nil {
 		return nil, err
@@ -98,6 +103,9 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
 		return nil, badInput("%s is a saved plan; give what terraform show -json prints of it", sandbox.Echo(target))
+	case bytes.HasPrefix(head, []byte(`{"@level":`)):
+		return nil, badInput("%s is the log of terraform plan -json; give what terraform show -json prints of the saved plan",
+			sandbox.Echo(target))
 	case planjson.Looks(head):
 		if o.accept != "" {
 			return nil, badInput("--accept is for a manifest, not for a plan")
@@ -112,8 +120,21 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 		if err != nil {
 			return nil, badInput("read %s: %w", sandbox.Echo(target), withoutPath(err))
 		}
-		return checkManifest(b, o.accept, book)
+		r, err := checkManifest(b, o.accept, book)
+		return r, inInput(target, err)
 	}
+}
+
+// onlyForDirectories refuses what means nothing for a file: a source of Terraform
+// in the place of its directory, and variables for what is planned already.
+func (o checkOptions) onlyForDirectories(target string) error {
+	switch {
+	case strings.HasSuffix(target, ".tf"), strings.HasSuffix(target, ".tf.json"):
+		return badInput("%s is a source of Terraform; give the directory that it stands in", sandbox.Echo(target))
+	case len(o.vars)+len(o.varFiles) > 0:
+		return badInput("--var and --var-file are for a directory; %s is none", sandbox.Echo(target))
+	}
+	return nil
 }
 
 // headBytes is how much of a file tells what it is.

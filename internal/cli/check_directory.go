@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hclsource"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
@@ -40,6 +41,11 @@ func (a *app) checkDirectory(ctx context.Context, dir string, o checkOptions, bo
 		r.Problems = append(r.Problems, err.Error())
 	}
 	r.Findings = append(dropped, r.Findings...)
+	for i, w := range r.Workloads {
+		if slices.ContainsFunc(dropped, func(d item) bool { return isWorkload(d.Subject) && d.Name == w.Name }) {
+			r.Workloads[i].Verdict = sandbox.Deny // what was planned is not what was written
+		}
+	}
 	return r, nil
 }
 

@@ -32,11 +32,11 @@ func openManifest(b []byte, accept string) (manifest.Manifest, error) {
 	if accept != "" {
 		want, err := manifest.ParseDigest(accept)
 		if err != nil {
-			return manifest.Manifest{}, err
+			return manifest.Manifest{}, inInput("--accept", err)
 		}
 		if have := manifest.DigestOf(b); have != want {
 			return manifest.Manifest{}, sandbox.Finding{
-				Code: sandbox.CodeDigestMismatch, Subject: "manifest", Found: string(have), Required: string(want),
+				Code: sandbox.CodeDigestMismatch, Found: string(have), Required: string(want),
 				Remedy: "get the manifest whose digest was pinned, or pin this one's after reading it",
 			}.Refusal(nil)
 		}

@@ -214,6 +214,39 @@ func TestInputThatIsNeitherIsBad(t *testing.T) {
 	}
 }
 
+// At night the question is which of many files, and what to do with it.
+func TestBadInputIsNamedAndSaysWhatToGiveInstead(t *testing.T) {
+	t.Parallel()
+	path, digest := encode(t, fitting())
+	cut := write(t, "cut.json", []byte(`{"api_version":"sandbox/v1",`))
+	for _, row := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"check", cut}, "refused  " + cut + ": Document is not valid JSON\n"},
+		{[]string{"show", cut}, "refused  " + cut + ": "},
+		{[]string{"digest", cut}, "refused  " + cut + ": "},
+		{[]string{"canonical", cut}, "refused  " + cut + ": "},
+		{[]string{"check", "-"}, "\"-\" is empty"},
+		{[]string{"show", "-"}, "refused  standard input: "},
+		{[]string{"check", path, "--accept", "latest"}, "refused  --accept: "},
+		{[]string{"check", path, "--facts", path}, "refused  --facts " + path + ": "},
+		{[]string{"facts", "--backend", "wsam"}, "refused  --backend: "},
+		{[]string{"check", write(t, "main.tf", []byte("locals {}"))}, "give the directory that it stands in"},
+		{[]string{"check", write(t, "log.json", []byte(`{"@level":"info","@message":"Terraform"}`))}, "terraform show -json"},
+		{[]string{"check", path, "--var", "kind=codeact"}, "--var and --var-file are for a directory"},
+		{[]string{"run", "--manifest", cut, "--accept", string(digest), "--workload", "report", "--", path}, "refused  " + cut + ": "},
+	} {
+		got := run(t, row.args...)
+		if got.code == cli.ExitAllowed || !strings.Contains(got.stderr, row.says) {
+			t.Errorf("%q: exit code %d, no %q in\n%s", row.args, got.code, row.says, got.both())
+		}
+		if lines := strings.Split(strings.TrimRight(got.stderr, "\n"), "\n"); strings.HasPrefix(lines[0], "refused") && !strings.HasPrefix(lines[len(lines)-1], " ") {
+			t.Errorf("%q does not end in the line that programs read:\n%s", row.args, got.stderr)
+		}
+	}
+}
+
 func TestALargeManifestIsJudged(t *testing.T) {
 	t.Parallel()
 	m := fitting()

@@ -146,7 +146,12 @@ func TestCheckOfADirectory(t *testing.T) {
 			map[string]string{"root/main.tf": versions + agents + workload(`egress_mode = "allowlist"
   egress_rules = { a = { host = "packages.example.org", ports = ["*"], methods = ["*"], paths = ["*"], method = ["GET"] } }`) + rest},
 			nil, cli.ExitRefused,
-			[]string{`value.unknown_name  egress_rules["a"].method`, "main.tf line 23\n value.unknown_name at egress_rules[\"a\"].method\n"},
+			[]string{`value.unknown_name  egress_rules["a"].method`, "main.tf line 23\n value.unknown_name at egress_rules[\"a\"].method\n", "\n1 refused\n"},
+		},
+		"a dropped name in a policy": {
+			map[string]string{"root/main.tf": versions + strings.Replace(agents, "egress_mode ", "files_out_limits = { max_bytes_per_file = 33554432, max_total_bytes = 33554432, max_files = 64, max_file = 2 }\n  egress_mode ", 1) + workload("requires = []") + rest},
+			nil, cli.ExitRefused,
+			[]string{" value.unknown_name at files_out_limits.max_file\n", "\nrefused, whatever its workloads: 1 allowed\n"},
 		},
 		"a module beside the root": {
 			map[string]string{

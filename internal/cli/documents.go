@@ -27,7 +27,7 @@ The bytes are written exactly as they are, for a file or a pipe.`,
 			}
 			b, err = manifest.Canonical(b)
 			if err != nil {
-				return &exit{ExitBadInput, err}
+				return inInput(args[0], &exit{ExitBadInput, err})
 			}
 			_, err = a.env.Stdout.Write(b)
 			return err
@@ -51,7 +51,7 @@ comes from the host's own configuration.`,
 				return err
 			}
 			if err := parse(b); err != nil {
-				return &exit{ExitBadInput, err}
+				return inInput(args[0], &exit{ExitBadInput, err})
 			}
 			_, err = fmt.Fprintln(a.out, manifest.DigestOf(b))
 			return err

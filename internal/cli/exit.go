@@ -29,12 +29,28 @@ const (
 	ExitInterrupted = 130
 )
 
-const exitHelp = `Exit codes:
+// What the help of the whole command, and of each that has codes of its own, says
+// about them.
+const (
+	exitHelp = `Exit codes:
+  0    everything is allowed
+  1    something is refused
+  2    there is no answer: bad input, or input that leaves the answer open
+  3    everything is allowed, and more than before (kept for comparisons)
+  4    the program that was run failed: its own code is printed
+  130  interrupted`
+	checkExitHelp = `Exit codes:
   0  everything is allowed
   1  something is refused
   2  there is no answer: bad input, or input that leaves the answer open
-  3  everything is allowed, and more than before (kept for comparisons)
-  4  the program that was run failed: its own code is printed`
+  3  everything is allowed, and more than before (kept for comparisons)`
+	runExitHelp = `Exit codes:
+  0  the program ended with 0 and its outputs landed
+  1  the manifest or the workload is refused: nothing ran
+  2  bad input: nothing ran
+  4  the program ended with another code, which is printed, was stopped at a
+     bound, or did not leave an output that it has to`
+)
 
 // exit is an error that knows its code. Its error may be nil: then everything
 // has been said.
@@ -114,10 +130,47 @@ func (a *app) end(ctx context.Context, err error) int {
 			fmt.Fprintln(a.errs)
 		}
 		it := itemOf(r.Finding)
-		if r.Err != nil && !errors.Is(r.Err, context.DeadlineExceeded) { // the summary says that already
-			it.because = strings.ReplaceAll(r.Err.Error(), "\n", "; ")
-		}
+		it.because = because(r)
 		fmt.Fprint(a.errs, block(it, word))
 	}
 	return code
+}
+
+// because is what lies under a refusal, in one line, where it says more than the
+// refusal itself: a decoder's own words and the end of a context do not.
+func because(r *sandbox.Refusal) string {
+	switch {
+	case r.Err == nil, r.Code == sandbox.CodeDocumentSyntax, r.Code == sandbox.CodeDocumentDuplicate,
+		r.Code == sandbox.CodeGuestTimeout, r.Code == sandbox.CodeGuestOutputLimit:
+		return ""
+	}
+	if under := sandbox.RefusalOf(r.Err); under != nil {
+		return under.Code.Summary() + ": " + under.Found + " (" + string(under.Code) + ")"
+	}
+	return strings.Join(strings.FieldsFunc(r.Err.Error(), func(c rune) bool { return c == '\n' }), "; ")
+}
+
+// inInput names the input that refusals are about, where they name nothing
+// themselves: a file, or a flag with its value.
+func inInput(name string, err error) error {
+	refusals := sandbox.RefusalsOf(err)
+	if len(refusals) == 0 {
+		return err
+	}
+	if name == "-" {
+		name = "standard input"
+	}
+	named := make(sandbox.Refusals, len(refusals))
+	for i, r := range refusals {
+		f := r.Finding
+		if f.Subject == "" {
+			f.Subject = name
+		}
+		named[i] = f.Refusal(r.Err)
+	}
+	var e *exit
+	if errors.As(err, &e) {
+		return &exit{e.code, named}
+	}
+	return named
 }

@@ -13,20 +13,21 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "explain [CODE]",
+		Use:   "explain [CODE [at PATH]]",
 		Short: "What a refusal's code means",
 		Long: `explain says what a code means: the words before "at" on the last line of every
-refusal. Without a code it lists all of them, in the order of the decision and of
-a sandbox's life.`,
+refusal, which may be given whole. Without a code it lists all of them, in the
+order of the decision and of a sandbox's life.`,
 		Example: "  sandboxctl explain egress.not_within_policy",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.printCodes(sandbox.Codes())
 			}
-			code := sandbox.Code(args[0])
+			word, _, _ := strings.Cut(strings.TrimSpace(strings.Join(args, " ")), " at ")
+			code := sandbox.Code(word)
 			if !code.Known() {
-				return unknownCode(args[0])
+				return unknownCode(word)
 			}
 			if a.format == "json" {
 				return a.printJSON(explanationOf(code))
@@ -86,6 +87,5 @@ func unknownCode(text string) error {
 	if near, ok := facts.Nearest(text, words); ok {
 		hint = "did you mean " + near + "?"
 	}
-	code, _, _ := strings.Cut(sandbox.Echo(text), " at ")
-	return badInput("%s is no code; %s", code, hint)
+	return badInput("%s is no code; %s", sandbox.Echo(text), hint)
 }

@@ -28,7 +28,7 @@ func (a *app) readFactbook(files []string) (factbook, error) {
 		}
 		d, err := manifest.ParseDeclarations(b)
 		if err != nil {
-			return book, &exit{ExitBadInput, err}
+			return book, inInput("--facts "+file, &exit{ExitBadInput, err})
 		}
 		if other, twice := book.files[d.Backend]; twice {
 			return book, badInput("--facts: %s and %s are both about backend %s; give one of them",

@@ -23,8 +23,8 @@ func (a *app) factsCommand() *cobra.Command {
 they confine the network, and what stands behind each claim. A backend that this
 binary can run speaks for itself; for the others the shipped facts are printed.
 
-With --format json it prints the document that the attribute backend_facts and
-the flag --facts take.`,
+With --backend and --format json it prints the document that the attribute
+backend_facts and the flag --facts take.`,
 		Example: `  sandboxctl facts
   sandboxctl facts --backend wasm --format json > wasm.json`,
 		Args: cobra.NoArgs,
@@ -41,7 +41,7 @@ the flag --facts take.`,
 					fmt.Fprintln(a.out)
 				}
 				if err := a.printFacts(name); err != nil {
-					return err
+					return inInput("--backend", err)
 				}
 			}
 			return nil

@@ -229,6 +229,9 @@ func (r *report) tally() string {
 			parts = append(parts, show.Count(int64(counts[v]))+" "+show.Verdict(v))
 		}
 	}
+	if r.Verdict == "refused" && counts[sandbox.Deny] == 0 && len(parts) > 0 {
+		return "refused, whatever its workloads: " + strings.Join(parts, ", ")
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -58,9 +58,9 @@ directory of this run, or with --flat in --out itself; nothing is overwritten.`
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
-		Use:   "run --manifest FILE --accept DIGEST --workload NAME -- PROGRAM [ARG...]",
+		Use:   "run --manifest FILE --accept DIGEST --workload NAME [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program in a sandbox of an accepted manifest",
-		Long:  runLong + "\n\n" + exitHelp,
+		Long:  runLong + "\n\n" + runExitHelp,
 		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
   terraform output -raw manifest |
     sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026`,
@@ -90,11 +90,16 @@ func (a *app) runCommand() *cobra.Command {
 
 // upload is one file on its way into the sandbox.
 type upload struct {
+	// flag is how it was asked for.
+	flag    string
 	path    string
 	content []byte
 }
 
 func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err error) {
+	if o.timeout <= 0 {
+		return badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
+	}
 	document, program, uploads, err := a.inputs(o, args[0])
 	if err != nil {
 		return err
@@ -103,7 +108,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 	for _, text := range o.accept {
 		digest, err := manifest.ParseDigest(text)
 		if err != nil {
-			return err
+			return inInput("--accept", err)
 		}
 		accept = append(accept, digest)
 	}
@@ -121,7 +126,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 		Manifest: document, Accept: accept, Owner: "sandboxctl", Backends: []router.Backend{b},
 	})
 	if err != nil {
-		return err
+		return inInput(o.manifest, err)
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
@@ -158,7 +163,7 @@ func (a *app) inputs(o runOptions, program string) (document, source []byte, upl
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		uploads = append(uploads, upload{to, content})
+		uploads = append(uploads, upload{pair, to, content})
 	}
 	return document, source, uploads, nil
 }
@@ -207,12 +212,12 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, pro
 	began := false
 	err = at.Call(ctx, keyFor(at.Scope()), func(ctx context.Context, s *sandbox.Session) error {
 		quiet()
-		began = true
 		for _, u := range uploads {
 			if err := s.WriteFile(ctx, u.path, bytes.NewReader(u.content), int64(len(u.content))); err != nil {
-				return err
+				return inInput("--file "+u.flag, &exit{ExitBadInput, err})
 			}
 		}
+		began = true
 		return a.execute(ctx, s, at.Spec(), sink, program, o)
 	})
 	quiet()

@@ -120,7 +120,7 @@ func TestRunRefusesWhatThePlanWouldHave(t *testing.T) {
 	}{
 		"another digest": {attempt{accept: manifest.DigestOf([]byte("another"))}, cli.ExitRefused, " document.digest_mismatch at options.manifest\n"},
 		"a digest that is none": {
-			attempt{accept: "sha256:short"}, cli.ExitBadInput, " value.invalid_text",
+			attempt{accept: "sha256:short"}, cli.ExitBadInput, "refused  --accept: ",
 		},
 		"a floor above the backend": {
 			attempt{manifest: changedPolicy(func(p *sandbox.Policy) { p.MinimumIsolation = sandbox.IsolationVM })},
@@ -144,9 +144,10 @@ func TestRunRefusesWhatThePlanWouldHave(t *testing.T) {
 			attempt{script: "out hello"}, cli.ExitProgram, ` output.missing at outputs["made"]`,
 		},
 		"a program that floods": {attempt{script: "flood"}, cli.ExitProgram, " guest.output_limit"},
-		"a program that loops":  {attempt{script: "loop", args: []string{"--timeout", "50ms"}}, cli.ExitProgram, " guest.timeout"},
+		"a program that loops":  {attempt{script: "loop", args: []string{"--timeout", "50ms"}}, cli.ExitProgram, "still running after 50ms"},
+		"no time at all":        {attempt{args: []string{"--timeout", "0s"}}, cli.ExitBadInput, "--timeout 0s: "},
 		"an upload out of the sandbox": {
-			attempt{args: []string{"--file", "/dev/null=../x"}}, cli.ExitProgram, " path.outside",
+			attempt{args: []string{"--file", "/dev/null=../x"}}, cli.ExitBadInput, "refused  --file /dev/null=../x: ",
 		},
 		"an upload that is no pair": {attempt{args: []string{"--file", "x"}}, cli.ExitBadInput, "SOURCE=PATH"},
 		"an upload that is not there": {

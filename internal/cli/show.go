@@ -31,7 +31,7 @@ the command that judges.`,
 			}
 			m, err := openManifest(b, "")
 			if err != nil {
-				return err
+				return inInput(args[0], err)
 			}
 			p := posture(m, manifest.DigestOf(b), book)
 			if a.format == "json" {

@@ -111,6 +111,9 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	if got := run(t, "explain"); strings.Count(got.stdout, "\n") < len(sandbox.Codes()) {
 		t.Error(got.both())
 	}
+	if got := run(t, "explain", "egress.not_within_policy", "at", "egress_hosts[1]"); got.code != cli.ExitAllowed {
+		t.Errorf("a whole last line is not explained: %s", got.both())
+	}
 	golden(t, "explain", run(t, "explain", "isolation.below_floor").both())
 	if got := run(t, "version", "--json"); !strings.Contains(got.stdout, `"javascript": "sha256:`) {
 		t.Error(got.both())

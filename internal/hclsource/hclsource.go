@@ -17,6 +17,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclparse"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // Config is a root module with the local modules below it.
@@ -90,6 +92,9 @@ func Load(dir string) (*Config, error) {
 		return nil, fmt.Errorf("find %s: %w", dir, err)
 	}
 	c := &Config{Root: root, modules: map[string]*module{}}
+	if files, err := sources(root); err == nil && len(files) == 0 {
+		return nil, fmt.Errorf("%s has no .tf file", sandbox.Echo(dir))
+	}
 	if _, err := c.load(root, hclparse.NewParser()); err != nil {
 		return nil, err
 	}
@@ -114,7 +119,7 @@ func (c *Config) load(dir string, parser *hclparse.Parser) (*module, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s has no .tf file", c.relative(dir))
+		return nil, fmt.Errorf("%s has no .tf file", sandbox.Echo(c.relative(dir)))
 	}
 	for _, file := range files {
 		body, err := c.parse(parser, file)

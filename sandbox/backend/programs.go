@@ -98,19 +98,26 @@ func (s *session) run(ctx context.Context, doing string, timeout time.Duration,
 	case err == nil:
 		return result, nil
 	}
-	return s.endedBadly(ctx, bounded, doing, result, err)
+	return s.endedBadly(ctx, bounded, doing, timeout, result, err)
 }
 
 // endedBadly says why a program has no exit code.
-func (s *session) endedBadly(ctx, bounded context.Context, doing string, result sandbox.ExecResult, err error) (sandbox.ExecResult, error) {
-	outOfTime := errors.Is(context.Cause(bounded), errOwnBound) || errors.Is(ctx.Err(), context.DeadlineExceeded)
+func (s *session) endedBadly(
+	ctx, bounded context.Context, doing string, timeout time.Duration, result sandbox.ExecResult, err error,
+) (sandbox.ExecResult, error) {
+	own := errors.Is(context.Cause(bounded), errOwnBound)
+	outOfTime := own || errors.Is(ctx.Err(), context.DeadlineExceeded)
+	found, required := "a program still running at its caller's deadline", "an end before the deadline of the context"
+	if own {
+		found, required = "a program still running after "+timeout.String(), "an end within the call's timeout of "+timeout.String()
+	}
 	switch {
 	case errors.Is(err, engine.ErrQueued) && (outOfTime || ctx.Err() == nil):
 		return stopped(result, refusalFor(doing, err))
 	case outOfTime:
 		return stopped(result, sandbox.Finding{
-			Code: sandbox.CodeGuestTimeout, Found: "a program still running at its deadline, to " + doing,
-			Required: "an end before the deadline", Remedy: "give it more time, or less to do",
+			Code: sandbox.CodeGuestTimeout, Found: found + ", to " + doing,
+			Required: required, Remedy: "give it more time, or less to do",
 		}.Refusal(errors.Join(context.DeadlineExceeded, err)))
 	case ctx.Err() != nil:
 		return sandbox.ExecResult{}, ended(ctx, doing)
