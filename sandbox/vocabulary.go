@@ -31,12 +31,19 @@ func (v vocabulary[T]) parse(text string) (T, error) {
 }
 
 func (v vocabulary[T]) suggest(text string) string {
-	folded := strings.ToLower(strings.TrimSpace(text))
-	folded = strings.NewReplacer("-", "_", " ", "_").Replace(folded)
-	if i := slices.Index(v.words, folded); i > 0 {
-		return "write " + strconv.Quote(v.words[i])
+	if meant := loosely(text); meant != "" {
+		for _, word := range v.words[1:] {
+			if loosely(word) == meant {
+				return "write " + strconv.Quote(word)
+			}
+		}
 	}
 	return "write one of these words exactly"
+}
+
+// loosely is a word without its case and without what separates its parts.
+func loosely(word string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "", "\t", "").Replace(strings.ToLower(word))
 }
 
 func (v vocabulary[T]) text(t T) string {

@@ -175,12 +175,15 @@ func TestSetsForgetOrderAndRepetition(t *testing.T) {
 
 func TestEveryUnknownWordOfAListIsReportedAtItsPlace(t *testing.T) {
 	t.Parallel()
-	_, findings := sandbox.ParseSet[sandbox.Capability]([]string{"Exec", "exec", "files-in"}, sandbox.Path("requires"))
+	_, findings := sandbox.ParseSet[sandbox.Capability]([]string{"Exec", "exec", "files-in", "runcode", "shell"}, sandbox.Path("requires"))
 	got := []string{}
 	for _, f := range findings {
 		got = append(got, f.Locator()+" "+f.Remedy)
 	}
-	want := []string{`value.unknown_word at requires[0] write "exec"`, `value.unknown_word at requires[2] write "files_in"`}
+	want := []string{
+		`value.unknown_word at requires[0] write "exec"`, `value.unknown_word at requires[2] write "files_in"`,
+		`value.unknown_word at requires[3] write "run_code"`, `value.unknown_word at requires[4] write one of these words exactly`,
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}

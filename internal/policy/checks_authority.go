@@ -163,11 +163,29 @@ func (q *question) floorContributors() string {
 }
 
 func (q *question) floorRemedy(declared sandbox.Isolation) string {
-	lower := "set minimum_isolation = " + strconv.Quote(declared.String()) + " where the floor is set"
 	if declared == sandbox.IsolationUnspecified {
 		return "choose a backend that declares its isolation"
 	}
-	return "choose a stronger backend, or " + lower
+	return "choose a stronger backend, or set minimum_isolation = " + strconv.Quote(declared.String()) + " in " +
+		strings.Join(q.floorsAbove(declared), " and in ")
+}
+
+// floorsAbove names those who set a floor that a rung does not meet; where nobody
+// set one, those who can.
+func (q *question) floorsAbove(declared sandbox.Isolation) (names []string) {
+	for i := range q.policy.layers {
+		l := &q.policy.layers[i]
+		if l.Known.Has(at("minimum_isolation")) && l.Policy.MinimumIsolation > declared {
+			names = append(names, l.Source)
+		}
+	}
+	if q.spec.spec.MinimumIsolation > declared && !q.spec.open.floor {
+		names = append(names, "the workload")
+	}
+	if len(names) == 0 {
+		return []string{"the policy"}
+	}
+	return names
 }
 
 // isolationEvidence asks what stands behind the rung. A floor of none needs no

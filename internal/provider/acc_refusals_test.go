@@ -158,7 +158,7 @@ resource "sandbox_manifest" "x" {
 resource "sandbox_manifest" "x" {
   policy    = { minimum_isolation = "runtime" }
   workloads = {} # here
-}`, "value.out_of_range at workloads"},
+}`, "value.missing at workloads"},
 		"a generation": {`
 resource "sandbox_manifest" "x" {
   policy     = { minimum_isolation = "runtime" }

@@ -65,7 +65,7 @@ func TestManifestFunctionRefuses(t *testing.T) {
 		},
 		"no policy":                 {[]any{nil, good}, 0, []string{"value.missing at policy"}},
 		"no workloads":              {[]any{agents(), nil}, 1, []string{"value.missing at workloads"}},
-		"an empty map of workloads": {[]any{agents(), map[string]any{}}, 1, []string{"value.out_of_range at workloads"}},
+		"an empty map of workloads": {[]any{agents(), map[string]any{}}, 1, []string{"value.missing at workloads"}},
 		"a list of workloads":       {[]any{agents(), []any{spec(nil)}}, 1, []string{"value.wrong_type at workloads"}},
 		"a null workload":           {[]any{agents(), map[string]any{"report": nil}}, 1, []string{`value.null at workloads["report"]`}},
 		"a misspelt name":           {[]any{agents(), one(map[string]any{"require": []string{}})}, 1, []string{`value.unknown_name at workloads["report"].require`}},

@@ -109,6 +109,21 @@ func (o *object) text(name string) string {
 	return text
 }
 
+// demanded reads a string that has to be there: its absence is a finding, and
+// mostly a misspelt name. Of an object that is not known yet, or is none, nothing
+// is demanded.
+func (o *object) demanded(name, required string) string {
+	if o.attrs == nil {
+		return ""
+	}
+	if v, present := o.attrs[name]; !present || (v.IsKnown() && v.IsNull()) {
+		o.asked[name] = true
+		o.reading.null(o.path.Append(sandbox.Attr(name)), required)
+		return ""
+	}
+	return o.text(name)
+}
+
 // flag reads a boolean; absent is what unstated says.
 func (o *object) flag(name string, unstated bool) bool {
 	v, path, ok := o.get(name)

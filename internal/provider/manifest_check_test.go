@@ -97,7 +97,7 @@ func TestManifestNeedsAWorkloadAndAGenerationInRange(t *testing.T) {
 		changes map[string]any
 		want    string
 	}{
-		"no workloads":      {map[string]any{"workloads": map[string]any{}}, "value.out_of_range at workloads"},
+		"no workloads":      {map[string]any{"workloads": map[string]any{}}, "value.missing at workloads"},
 		"generation 0":      {map[string]any{"generation": 0}, "value.out_of_range at generation"},
 		"generation -1":     {map[string]any{"generation": -1}, "value.out_of_range at generation"},
 		"generation 2^53":   {map[string]any{"generation": int64(1) << 53}, "value.out_of_range at generation"},

@@ -209,6 +209,30 @@ func TestValuesOfAnotherTypeAreFindingsAtTheirPath(t *testing.T) {
 	}
 }
 
+// Terraform drops a misspelt name inside an object, so what is seen is an output
+// without a path.
+func TestAnOutputWithoutAPathIsToldToCheckItsSpelling(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		output tftypes.Value
+		want   int
+	}{
+		"no path":       {loose(map[string]tftypes.Value{"media_type": str("image/png")}), 1},
+		"a path":        {loose(map[string]tftypes.Value{"path": str("chart.png")}), 0},
+		"not known yet": {tftypes.NewValue(tftypes.DynamicPseudoType, tftypes.UnknownValue), 0},
+	} {
+		in := readWorkload(loose(map[string]tftypes.Value{"outputs": loose(map[string]tftypes.Value{"chart": c.output})}), true)
+		if len(in.Findings) != c.want {
+			t.Errorf("%s: %+v", name, in.Findings)
+		}
+		for _, f := range in.Findings {
+			if f.Locator() != `value.null at outputs["chart"].path` || !strings.Contains(f.Remedy, "spelt") {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+}
+
 func TestAMisspeltNameIsAnsweredWithTheRightOne(t *testing.T) {
 	t.Parallel()
 	in := readPolicy(loose(map[string]tftypes.Value{"egress_host": tuple(str("a.example.com"))}), true)

@@ -101,7 +101,7 @@ func outputsOf(o *object) map[string]sandbox.Output {
 	outputs := map[string]sandbox.Output{}
 	if !o.eachObject("outputs", func(key string, output *object) {
 		outputs[key] = sandbox.Output{
-			Path:        output.text("path"),
+			Path:        output.demanded("path", "the path of a file below the work directory"),
 			Name:        output.text("name"),
 			MediaType:   output.text("media_type"),
 			Optional:    !output.flag("required", true),

@@ -23,7 +23,7 @@ func ExampleParseHost() {
 	// *.xn--bcher-kva.example
 	// 10.0.0.0/8
 	// host "https://example.com:8443": ":" at character 6 ends a scheme, which a host does not have
-	//    write "example.com", and put 8443 into ports
+	//    write "example.com"; in a rule of egress_rules put 8443 into its ports
 	// host "0177.0.0.1": "0" at character 1 makes the number octal to some readers
 	//    write "177.0.0.1", or write "127.0.0.1" if the zeros mean octal
 }

@@ -29,14 +29,18 @@ func meantHost(text string) string {
 	if _, f := parseHost(u.host); f != nil {
 		return fallback
 	}
-	remedy := write(u.host)
+	// Short forms have no ports and paths; only rules do.
+	var parts []string
 	if _, f := parsePortRange(u.port); f == nil {
-		remedy += ", and put " + u.port + " into ports"
+		parts = append(parts, u.port+" into its ports")
 	}
 	if p, f := parsePath(u.path); f == nil && p != "" {
-		remedy += ", and " + sandbox.Echo(p) + " into paths"
+		parts = append(parts, sandbox.Echo(p)+" into its paths")
 	}
-	return remedy
+	if len(parts) == 0 {
+		return write(u.host)
+	}
+	return write(u.host) + "; in a rule of egress_rules put " + strings.Join(parts, ", and ")
 }
 
 func isSeparator(r rune) bool { return r == ',' || r == ';' || r == '|' || unicode.IsSpace(r) }

@@ -83,7 +83,7 @@ func TestHostAloneIsPort443(t *testing.T) {
 			t.Errorf("port %d is open", port)
 		}
 	}
-	refused(t, `write "example.com", and put 9999 into ports`, "example.com:9999")
+	refused(t, `write "example.com"; in a rule of egress_rules put 9999 into its ports`, "example.com:9999")
 	s = mustSet(t, rule("example.com", "9999", "*", "*"))
 	if _, ok := s.Match(Request{Host: "example.com", Port: 9999}); !ok {
 		t.Error("the stated port is shut")

@@ -190,7 +190,7 @@ func TestBadDocumentsAreRefusedWithThePlaceAndTheCode(t *testing.T) {
 		{"its neighbour", swap(`"policy":{}`, `"policy":{"minimum_isolation":"os_process"}`), "", ""},
 		{"a word twice", swap(`"requires":[]`, `"requires":["exec","exec"]`), `document.not_canonical at workloads["w"].requires`, ""},
 		{"words out of order", swap(`"requires":[]`, `"requires":["files_in","exec"]`), "document.not_canonical", ""},
-		{"no workloads", swap(`{"w":{"backend":"wasm","kind":"k","requires":[]}}`, `{}`), "value.out_of_range at workloads", ""},
+		{"no workloads", swap(`{"w":{"backend":"wasm","kind":"k","requires":[]}}`, `{}`), "value.missing at workloads", "at least 1 entry"},
 		{"a missing field", swap(`"kind":"k",`, ``), `value.missing at workloads["w"].kind`, ""},
 		{"an integer beyond the safe range", swap(`"document":"manifest"`, `"document":"manifest","generation":9007199254740993`), "value.out_of_range at generation", "9007199254740993"},
 		{"a fraction", swap(`"document":"manifest"`, `"document":"manifest","generation":1.5`), "value.out_of_range at generation", ""},

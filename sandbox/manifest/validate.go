@@ -146,7 +146,7 @@ func (c *checker) object(s *shape, v map[string]any) {
 			c.refuse(sandbox.CodeMissing, "no "+name, name, "state "+name, sandbox.Attr(name))
 		}
 	}
-	c.length(len(v), s.MinProperties, s.MaxProperties)
+	c.length(len(v), s.MinProperties, s.MaxProperties, "entry")
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		if c.full() {
 			return
@@ -177,7 +177,7 @@ func (c *checker) name(s *shape, name string) {
 }
 
 func (c *checker) array(s *shape, v []any) {
-	c.length(len(v), s.MinItems, s.MaxItems)
+	c.length(len(v), s.MinItems, s.MaxItems, "entry")
 	if s.UniqueItems {
 		c.unique(v)
 	}
@@ -206,11 +206,7 @@ func (c *checker) unique(v []any) {
 // text bounds the length of a text, in characters.
 func (c *checker) text(s *shape, v string) {
 	if s.MinLength > 0 || s.MaxLength > 0 {
-		n := utf8.RuneCountInString(v)
-		if n < s.MinLength || s.MaxLength > 0 && n > s.MaxLength {
-			c.refuse(sandbox.CodeOutOfRange, sandbox.Echo(v), bounds(s.MinLength, s.MaxLength)+" characters",
-				"leave the field out when it is empty, shorten it when it is too long")
-		}
+		c.length(utf8.RuneCountInString(v), s.MinLength, s.MaxLength, "character")
 	}
 }
 
@@ -223,19 +219,28 @@ func (c *checker) integer(s *shape, v float64) {
 	}
 }
 
-// length bounds the members of an object or a list; a most of 0 is none.
-func (c *checker) length(n, least, most int) {
-	if n < least || most > 0 && n > most {
-		c.refuse(sandbox.CodeOutOfRange, strconv.Itoa(n)+" entries", bounds(least, most)+" entries",
-			"leave the field out when it is empty, shorten it when it is too long")
+// length bounds a text, an object or a list by how many units it has; a most of 0
+// is none.
+func (c *checker) length(n, least, most int, unit string) {
+	switch {
+	case n < least:
+		c.refuse(sandbox.CodeMissing, counted(n, unit), "at least "+counted(least, unit),
+			"add what is missing, or leave the field out if it may be absent")
+	case most > 0 && n > most:
+		c.refuse(sandbox.CodeOutOfRange, counted(n, unit), "at most "+counted(most, unit), "shorten it")
 	}
 }
 
-func bounds(least, most int) string {
-	if most == 0 {
-		return "at least " + strconv.Itoa(least)
+// counted reads "1 entry" or "2 entries".
+func counted(n int, unit string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(unit, "y"):
+		unit = strings.TrimSuffix(unit, "y") + "ies"
+	default:
+		unit += "s"
 	}
-	return strconv.Itoa(least) + " to " + strconv.Itoa(most)
+	return strconv.Itoa(n) + " " + unit
 }
 
 func words(values []string) string {

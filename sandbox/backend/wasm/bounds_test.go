@@ -154,7 +154,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Parallel()
 			b := start(t, e)
 			r := b.run(source)
-			if !errors.Is(r.err, engine.ErrMemory) || r.stderr != "" {
+			if !errors.Is(r.err, engine.ErrMemory) || !strings.Contains(r.err.Error(), " MiB") || r.stderr != "" {
 				t.Errorf("exit %d, error %v, stdout %q, stderr %.300q", r.exit, r.err, r.stdout, r.stderr)
 			}
 			b.alive()

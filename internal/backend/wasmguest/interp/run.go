@@ -102,7 +102,11 @@ func (i *Interpreter) run(ctx context.Context, m *module, program Program) (stat
 	}
 	defer func() { err = errors.Join(err, instance.Close(context.WithoutCancel(ctx))) }()
 	_, err = instance.ExportedFunction("_start").Call(bound)
-	return outcome(ctx, process.Err(), limited.refused.Load(), err)
+	status, err = outcome(ctx, process.Err(), limited.refused.Load(), err)
+	if errors.Is(err, ErrMemory) {
+		err = fmt.Errorf("%w: its limit is %d MiB", err, i.options.MemoryBytes>>20)
+	}
+	return status, err
 }
 
 // outcome tells the ends of a run apart by what the host saw.
