@@ -11,7 +11,7 @@ import (
 )
 
 // Every example of a function or a data source is a configuration that plans.
-// Those of functions state their requirements, since the generated pages do.
+// They state their requirements themselves, as whoever copies one needs them.
 func TestAccEveryFunctionAndDataSourceExamplePlans(t *testing.T) {
 	t.Parallel()
 	examples := map[string]string{}
@@ -36,11 +36,7 @@ func TestAccEveryFunctionAndDataSourceExamplePlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files := map[string]string{"main.tf": string(content)}
-			if strings.Contains(string(content), "required_providers") {
-				files = map[string]string{"requirements.tf": string(content)}
-			}
-			c := newCLI(t, offline(), files)
+			c := newCLI(t, offline(), map[string]string{"requirements.tf": string(content)})
 			if out, code := c.run(t, "fmt", "-check", "-diff"); code != 0 {
 				t.Errorf("not formatted:\n%s", out)
 			}

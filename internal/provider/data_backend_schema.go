@@ -20,7 +20,7 @@ func backendSchema() schema.Schema {
 			},
 			"facts": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "Declarations that were probed on a machine, as JSON text: `file(\"facts.json\")` of what `sandboxctl facts` printed. They replace the shipped ones and must be of the backend that `name` names.",
+				MarkdownDescription: "Declarations that were probed on a machine, as JSON text: `file(\"facts.json\")` of what `sandboxctl facts --backend NAME --format json` printed. They replace the shipped ones and must be of the backend that `name` names.",
 			},
 			"source":             computedText("Where the declarations come from: `shipped` or `facts`."),
 			"isolation":          computedText("The rung of isolation, one of " + anyOf(sandbox.Isolations()) + ", weakest first."),

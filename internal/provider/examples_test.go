@@ -22,7 +22,8 @@ func TestAccEveryResourceExamplePlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := newCLI(t, offline(), map[string]string{"main.tf": string(content)})
+			// It states its requirements itself, as whoever copies it needs them.
+			c := newCLI(t, offline(), map[string]string{"requirements.tf": string(content)})
 			if out, code := c.run(t, "fmt", "-check", "-diff"); code != 0 {
 				t.Errorf("not formatted:\n%s", out)
 			}

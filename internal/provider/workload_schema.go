@@ -98,7 +98,7 @@ func workloadBackendAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
 		"backend": textAttribute("The backend that must serve the workload. Its declarations are shipped for " + shippedBackends() +
 			"; any other name needs `backend_facts`."),
-		"backend_facts": textAttribute("Declarations that were probed on the machine that will run the workload, as JSON text: `file(\"facts.json\")` of what `sandboxctl facts` printed. " +
+		"backend_facts": textAttribute("Declarations that were probed on the machine that will run the workload, as JSON text: `file(\"facts.json\")` of what `sandboxctl facts --backend NAME --format json` printed. " +
 			"They replace the shipped ones, and must be of the backend that `backend` names."),
 	}
 }

@@ -1,3 +1,9 @@
+terraform {
+  required_providers {
+    sandbox = { source = "sandbox-iac/sandbox" }
+  }
+}
+
 data "sandbox_backend" "wasm" {
   name = "wasm"
 }
@@ -13,5 +19,5 @@ output "guarantees" {
 # What was probed on a machine replaces what is shipped:
 #
 #   data "sandbox_backend" "lab" {
-#     facts = file("facts.json") # sandboxctl facts --backend process > facts.json
+#     facts = file("facts.json") # sandboxctl facts --backend process --format json > facts.json
 #   }

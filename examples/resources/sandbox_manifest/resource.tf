@@ -1,3 +1,9 @@
+terraform {
+  required_providers {
+    sandbox = { source = "sandbox-iac/sandbox" }
+  }
+}
+
 resource "sandbox_policy" "agents" {
   name              = "agents"
   minimum_isolation = "runtime"
