@@ -172,7 +172,7 @@ var codeTable = [...]codeInfo{
 	{CodeOutputsNeedFilesOut, ErrValue, "Outputs are declared without files_out", "Declared outputs are read from the guest, which is the capability files_out."},
 	{CodeHostToolsNotRequired, ErrValue, "Host tools are given but not required", "A workload with host tools lists host_tools in requires."},
 	{CodeIdentityBounds, ErrValue, "Attached identity and its bounds do not fit", "A workload that requires attached_identity states how far it may be shared and for how long; one that does not states neither."},
-	{CodeReclaimNotRequirable, ErrValue, "reclaim cannot be required by a workload", "reclaim is what a backend offers the router's clean-up. A workload states min_cleanup instead."},
+	{CodeReclaimNotRequirable, ErrValue, "reclaim cannot be required by a workload", "reclaim is what a backend offers the router's clean-up. A workload states minimum_cleanup instead."},
 	{CodeOutputInvalid, ErrValue, "Declared output is not acceptable", "An output names one literal path below the work directory and lands under one portable name."},
 	{CodeUndecided, ErrPermission, "Value is not known yet", "The decision needs a value that Terraform does not know before apply. It is decided then, and refused at run time if it is still open."},
 	{CodeCapabilityDenied, ErrPermission, "Policy denies a capability the workload requires", "A denied capability is refused whatever the backend offers."},

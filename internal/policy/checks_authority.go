@@ -166,12 +166,14 @@ func (q *question) floorRemedy(declared sandbox.Isolation) string {
 	if declared == sandbox.IsolationUnspecified {
 		return "choose a backend that declares its isolation"
 	}
-	return "choose a stronger backend, or set minimum_isolation = " + strconv.Quote(declared.String()) + " in " +
-		strings.Join(q.floorsAbove(declared), " and in ")
+	remedy := "choose a stronger backend, or set minimum_isolation = " + strconv.Quote(declared.String())
+	if above := q.floorsAbove(declared); len(above) > 0 {
+		return remedy + " where the floor is set: " + strings.Join(above, ", ")
+	}
+	return remedy + " in the policy"
 }
 
-// floorsAbove names those who set a floor that a rung does not meet; where nobody
-// set one, those who can.
+// floorsAbove names those who set a floor that a rung does not meet.
 func (q *question) floorsAbove(declared sandbox.Isolation) (names []string) {
 	for i := range q.policy.layers {
 		l := &q.policy.layers[i]
@@ -181,9 +183,6 @@ func (q *question) floorsAbove(declared sandbox.Isolation) (names []string) {
 	}
 	if q.spec.spec.MinimumIsolation > declared && !q.spec.open.floor {
 		names = append(names, "the workload")
-	}
-	if len(names) == 0 {
-		return []string{"the policy"}
 	}
 	return names
 }

@@ -91,7 +91,7 @@ func TestDecisionRows(t *testing.T) {
 			w.s.Requires = &r
 		}, []string{"identity.denied at identities"}, "app"},
 		{"a backend below the floor", func(w world) { w.d.Isolation = sandbox.IsolationOSProcess }, []string{"isolation.below_floor at backend"}, `policy "agents" (container)`},
-		{"the remedy names who set the floor", func(w world) { w.d.Isolation = sandbox.IsolationOSProcess }, []string{"isolation.below_floor at backend"}, `set minimum_isolation = "os_process" in policy "agents"`},
+		{"the remedy names who set the floor", func(w world) { w.d.Isolation = sandbox.IsolationOSProcess }, []string{"isolation.below_floor at backend"}, `set minimum_isolation = "os_process" where the floor is set: policy "agents"`},
 		{"a backend at the floor", func(w world) { w.d.Isolation = sandbox.IsolationContainer }, nil, ""},
 		{"nobody states a floor", func(w world) { w.p.MinimumIsolation = 0 }, []string{"isolation.below_floor at backend"}, "the default holds (microvm)"},
 		{"the workload raises the floor", func(w world) { w.s.MinimumIsolation = sandbox.IsolationVM }, []string{"isolation.below_floor at backend"}, "the workload (vm)"},

@@ -58,7 +58,7 @@ func overrides(provider, dir string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	if err := copyBinary(provider, filepath.Join(bin, name)); err != nil {
+	if err := placeBinary(provider, filepath.Join(bin, name)); err != nil {
 		return "", fmt.Errorf("use the provider %s: %w", filepath.Base(provider), err)
 	}
 	text := "provider_installation {\n  dev_overrides {\n    \"sandbox-iac/sandbox\" = " +
@@ -70,7 +70,14 @@ func overrides(provider, dir string) (string, error) {
 	return file, nil
 }
 
-func copyBinary(from, to string) (err error) {
+// placeBinary puts a program at a second place, as a link where the file system
+// can. A copy that was just written cannot be run while another process of this
+// one, started at that moment, still holds it open for writing ("text file busy").
+func placeBinary(from, to string) error {
+	from, err := filepath.EvalSymlinks(from)
+	if err != nil {
+		return err
+	}
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
@@ -78,6 +85,13 @@ func copyBinary(from, to string) (err error) {
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("not a file")
 	}
+	if info.Mode()&0o100 != 0 && os.Link(from, to) == nil {
+		return nil
+	}
+	return copyBinary(from, to)
+}
+
+func copyBinary(from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
 		return err

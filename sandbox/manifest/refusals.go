@@ -108,7 +108,7 @@ func notCanonical(got, want []byte) *sandbox.Refusal {
 		Remedy: "take the bytes as the provider wrote them: terraform output -raw, or sandboxctl canonical",
 	}
 	if bytes.Equal(bytes.TrimRight(got, "\r\n\t "), want) {
-		f.Found = strconv.Itoa(len(got)-len(want)) + " bytes of white space after the document"
+		f.Found = counted(len(got)-len(want), "byte") + " of white space after the document"
 		f.Remedy = "write the file without a trailing line break"
 		return f.Refusal(nil)
 	}

@@ -24,6 +24,11 @@ func version(b []byte, document string) sandbox.Refusals {
 		return sandbox.Refusals{syntax(err)}
 	}
 	switch {
+	case head.APIVersion == "":
+		return sandbox.Refusals{sandbox.Finding{
+			Code: sandbox.CodeDocumentVersion, Path: sandbox.Path("api_version"), Found: "no api_version",
+			Required: strconv.Quote(APIVersion), Remedy: "give a document that the provider or sandboxctl wrote",
+		}.Refusal(nil)}
 	case head.APIVersion != APIVersion:
 		return sandbox.Refusals{sandbox.Finding{
 			Code: sandbox.CodeDocumentVersion, Path: sandbox.Path("api_version"), Found: sandbox.Echo(head.APIVersion),
