@@ -168,8 +168,7 @@ func inInput(name string, err error) error {
 		}
 		named[i] = f.Refusal(r.Err)
 	}
-	var e *exit
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*exit](err); ok {
 		return &exit{e.code, named}
 	}
 	return named
