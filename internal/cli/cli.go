@@ -90,6 +90,7 @@ func (a *app) root() *cobra.Command {
 		Short:         "Check, show and run sandboxes from their policies",
 		Long:          long + "\n\n" + exitHelp,
 		Example:       examples,
+		Version:       a.env.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,

@@ -115,6 +115,9 @@ func TestEveryCodeIsExplained(t *testing.T) {
 		t.Errorf("a whole last line is not explained: %s", got.both())
 	}
 	golden(t, "explain", run(t, "explain", "isolation.below_floor").both())
+	if got := run(t, "--version"); got.code != cli.ExitAllowed || got.stdout != "sandboxctl version 1.2.3\n" {
+		t.Error(got.both())
+	}
 	if got := run(t, "version", "--json"); !strings.Contains(got.stdout, `"javascript": "sha256:`) {
 		t.Error(got.both())
 	}
