@@ -19,21 +19,23 @@ type Lease struct {
 	Session *sandbox.Session
 	Origin  sandbox.Origin
 
-	release func()
+	release func() *sandbox.DisposalFailure
 	once    sync.Once
 }
 
 // Close gives the lease back. The sandbox stays for the next acquire of its key;
-// [Router.Dispose] removes it. Closing twice is harmless.
-func (l *Lease) Close(context.Context) error {
-	l.once.Do(l.release)
-	return nil
+// [Router.Dispose] removes it. Where a call of the same key has ended meanwhile,
+// the last lease disposes in its place, and a sandbox that may still be there is
+// the error, a [*sandbox.DisposalFailure]. Closing twice is harmless.
+func (l *Lease) Close(context.Context) (err error) {
+	l.once.Do(func() { err = withFailure(nil, l.release()) })
+	return err
 }
 
 // Acquire gets or creates the workload's sandbox for a key. It runs the whole
 // decision again, waits while the key's sandbox is being cleaned up, and on an
 // error leaves nothing behind. Several leases of one key share its sandbox.
-func (a *Attachment) Acquire(ctx context.Context, key sandbox.Key) (*Lease, error) {
+func (a *Attachment) Acquire(ctx context.Context, key sandbox.Key) (lease *Lease, err error) {
 	if err := a.validKey(key); err != nil {
 		return nil, err
 	}
@@ -41,28 +43,26 @@ func (a *Attachment) Acquire(ctx context.Context, key sandbox.Key) (*Lease, erro
 		return nil, err
 	}
 	var slot *slot
-	release := func() {
-		if slot != nil {
-			slot.leave("", nil)
+	release := func() *sandbox.DisposalFailure {
+		defer a.router.open.Done()
+		if slot == nil {
+			return nil
 		}
-		a.router.open.Done()
+		return slot.leave("", nil)
 	}
-	var lease *Lease
 	defer func() {
 		if lease == nil { // refused, or the backend panicked
-			release()
+			err = withFailure(err, release())
 		}
 	}()
-	slot, err := a.enter(ctx, key)
-	if err != nil {
+	if slot, err = a.enter(ctx, key); err != nil {
 		return nil, err
 	}
 	acquired, err := a.acquire(ctx, key, slot)
 	if err != nil {
 		return nil, err
 	}
-	lease = &Lease{Session: acquired.Session, Origin: acquired.Origin, release: release}
-	return lease, nil
+	return &Lease{Session: acquired.Session, Origin: acquired.Origin, release: release}, nil
 }
 
 // enter takes a place in the slot of the key's sandbox.
@@ -138,11 +138,11 @@ func (a *Attachment) validKey(key sandbox.Key) error {
 }
 
 // Call acquires the sandbox, runs fn with it, and disposes it, whatever became
-// of fn or of ctx. Calls of one key that overlap share the sandbox; the last to
-// end disposes it, and nobody enters in between. An error of fn comes back
+// of fn or of ctx. Calls and leases of one key that overlap share the sandbox;
+// the last to end disposes it, and nobody enters in between. An error of fn comes back
 // unchanged; a sandbox that may still be there is joined to it as a
 // [*sandbox.DisposalFailure], and its key is refused until it is disposed.
-func (a *Attachment) Call(ctx context.Context, key sandbox.Key, fn func(context.Context, *sandbox.Session) error) error {
+func (a *Attachment) Call(ctx context.Context, key sandbox.Key, fn func(context.Context, *sandbox.Session) error) (err error) {
 	if err := a.validKey(key); err != nil {
 		return err
 	}
@@ -154,36 +154,35 @@ func (a *Attachment) Call(ctx context.Context, key sandbox.Key, fn func(context.
 	if err != nil {
 		return err
 	}
-	var failure *sandbox.DisposalFailure
 	var instance string
 	var dispose cleanup
-	leave := sync.OnceFunc(func() { slot.leave(instance, dispose) })
-	defer leave() // also when fn or the backend panics or ends its goroutine
+	// Also when fn or the backend panics or ends its goroutine.
+	defer func() { err = withFailure(err, slot.leave(instance, dispose)) }()
 	acquired, err := a.acquire(ctx, key, slot)
 	if err != nil {
 		return err
 	}
 	instance = acquired.Session.Info().InstanceID
-	dispose = a.disposer(ctx, key, instance, &failure)
-	err = fn(ctx, acquired.Session)
-	leave()
-	if failure != nil {
-		return errors.Join(err, failure)
+	dispose = a.disposer(ctx, key, instance)
+	return fn(ctx, acquired.Session)
+}
+
+// withFailure joins a failed clean-up to the error of what came before it.
+func withFailure(err error, failure *sandbox.DisposalFailure) error {
+	if failure == nil {
+		return err
 	}
-	return err
+	return errors.Join(err, failure)
 }
 
 // disposer is what the last holder of the slot runs.
-func (a *Attachment) disposer(
-	ctx context.Context, key sandbox.Key, instance string, failed **sandbox.DisposalFailure,
-) cleanup {
+func (a *Attachment) disposer(ctx context.Context, key sandbox.Key, instance string) cleanup {
 	return func() *sandbox.DisposalFailure {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), disposalBound)
 		defer cancel()
 		failure := a.backend.Dispose(ctx, sandbox.DisposeRequest{
 			Owner: a.router.owner, Key: key, Kind: a.spec.Kind, InstanceID: instance,
 		})
-		*failed = failure
 		a.router.observe(SandboxDisposed{
 			Workload: a.name, Key: key, Backend: a.spec.Backend, InstanceID: instance, Failure: failure,
 		})

@@ -76,8 +76,9 @@ func (s *slots) enter(ctx context.Context, id slotID) (*slot, error) {
 }
 
 // leave gives the place back. A clean-up that is passed, or was passed by an
-// earlier leaver, runs when the last holder leaves, and leave returns after it.
-func (sl *slot) leave(instance string, run cleanup) {
+// earlier leaver, runs when the last holder leaves; leave returns after it, with
+// its failure. Who leaves others behind is told nothing: the last one is.
+func (sl *slot) leave(instance string, run cleanup) (failure *sandbox.DisposalFailure) {
 	s := sl.owner
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,12 +87,14 @@ func (sl *slot) leave(instance string, run cleanup) {
 	}
 	sl.holders--
 	if sl.holders > 0 {
-		return
+		return nil
 	}
 	if len(sl.cleanups) > 0 {
 		sl.clean()
+		failure = sl.failure
 	}
 	s.forget(sl)
+	return failure
 }
 
 // clean runs the clean-ups without the lock and opens the slot again, also when
