@@ -109,7 +109,7 @@ func (q *question) attachedIdentity() {
 
 // isolationFloor compares the backend's rung with the strongest of all floors.
 func (q *question) isolationFloor() {
-	p, s := q.policy, q.spec
+	s := q.spec
 	floor, open := q.floor()
 	declared := q.backend.decl.Isolation
 	switch {
@@ -124,8 +124,6 @@ func (q *question) isolationFloor() {
 			what = "minimum_isolation"
 		}
 		q.wait(at("backend"), what, "the isolation floor")
-	case p.floor == sandbox.IsolationUnspecified:
-		// The default floor held or was not reached; nothing to say.
 	}
 }
 

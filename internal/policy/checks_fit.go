@@ -92,7 +92,7 @@ func (q *question) transferLimits() {
 	q.limits("files_in_limits", s.filesIn, s.open.filesIn, b.filesIn,
 		func(l *compiledLayer) (*sandbox.TransferLimits, bool) { return l.Policy.FilesIn, l.filesInOpen })
 	q.limits("files_out_limits", s.filesOut, s.open.filesOut, b.filesOut,
-		func(l *compiledLayer) (*sandbox.TransferLimits, bool) { return l.Policy.FilesOut, l.filesOutOpn })
+		func(l *compiledLayer) (*sandbox.TransferLimits, bool) { return l.Policy.FilesOut, l.filesOutOpen })
 }
 
 func (q *question) limits(

@@ -84,7 +84,7 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 		bad("prebuilt", sandbox.Echo(img.Prebuilt)+" and "+sandbox.Echo(img.Reference),
 			"a catalogue name or a registry reference, not both", "remove one of the two")
 	}
-	if img.Digest != "" && !isDigest(img.Digest) {
+	if img.Digest != "" && !sandbox.IsDigest(img.Digest) {
 		bad("digest", sandbox.Echo(img.Digest), "sha256:<64 lower-case hex digits>", "copy the digest whole")
 	}
 	if img.Reference == "" {
@@ -96,23 +96,13 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	}
 	if _, digest, pinned := strings.Cut(img.Reference, "@"); pinned {
 		switch {
-		case !isDigest(digest):
+		case !sandbox.IsDigest(digest):
 			bad("reference", sandbox.Echo(img.Reference), "a digest of the form sha256:<64 lower-case hex digits>", "copy the digest whole")
 		case img.Digest != "" && img.Digest != digest:
 			bad("digest", sandbox.Echo(img.Digest), "the digest that the reference names: "+digest, "remove one of the two")
 		}
 	}
 	return findings
-}
-
-func isDigest(text string) bool {
-	hex, ok := strings.CutPrefix(text, "sha256:")
-	if !ok || len(hex) != 64 {
-		return false
-	}
-	return !strings.ContainsFunc(hex, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'f')
-	})
 }
 
 // registryFindings judges the registries that a policy lists.
@@ -124,7 +114,7 @@ func registryFindings(registries []string, known sandbox.Known) []sandbox.Findin
 	var findings []sandbox.Finding
 	for i, r := range registries {
 		path := root.Append(sandbox.Index(i))
-		if !known.Has(path) || registryOf(r+"/x") == r {
+		if !known.Has(path) || r != "" && registryOf(r+"/x") == r {
 			continue
 		}
 		findings = append(findings, sandbox.Finding{

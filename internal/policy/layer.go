@@ -44,12 +44,12 @@ type CompiledPolicy struct {
 
 type compiledLayer struct {
 	Layer
-	egress      compiledEgress
-	neverReach  *egress.Set
-	neverOpen   bool
-	filesInOpen bool
-	filesOutOpn bool
-	imagesOpen  imagesOpen
+	egress       compiledEgress
+	neverReach   *egress.Set
+	neverOpen    bool
+	filesInOpen  bool
+	filesOutOpen bool
+	imagesOpen   imagesOpen
 }
 
 type imagesOpen struct{ registries, digest, prebuilt, user bool }
@@ -102,7 +102,7 @@ func compileLayer(l Layer) (compiledLayer, []sandbox.Finding) {
 		}
 	}
 	c.filesInOpen = !known.Whole(at("files_in_limits"))
-	c.filesOutOpn = !known.Whole(at("files_out_limits"))
+	c.filesOutOpen = !known.Whole(at("files_out_limits"))
 
 	findings = append(findings, registryFindings(pol.Images.Registries, known)...)
 	c.imagesOpen = imagesOpen{
@@ -155,19 +155,18 @@ func (p *CompiledPolicy) add(l compiledLayer) {
 	} else {
 		p.missingOpen = true
 	}
-	switch {
-	case !known.Has(at("egress_match")):
+	if known.Has(at("egress_match")) {
+		p.match = strictestMatch(p.match, pol.EgressMatch)
+	} else {
 		p.matchOpen = true
-	case pol.EgressMatch == sandbox.EgressMatchExact || p.match == sandbox.EgressMatchUnspecified:
-		p.match = cmpMatch(p.match, pol.EgressMatch)
 	}
 	p.modeOpen = p.modeOpen || !known.Has(at("egress_mode"))
 	p.bounded = p.bounded || (known.Has(at("egress_mode")) && pol.Egress.Mode != sandbox.EgressUnspecified)
 }
 
-// cmpMatch folds two opinions about egress matching: exact outranks at_least,
+// strictestMatch folds two opinions about egress matching: exact outranks at_least,
 // and an unspecified one is no opinion.
-func cmpMatch(a, b sandbox.EgressMatch) sandbox.EgressMatch {
+func strictestMatch(a, b sandbox.EgressMatch) sandbox.EgressMatch {
 	if a == sandbox.EgressMatchExact || b == sandbox.EgressMatchExact {
 		return sandbox.EgressMatchExact
 	}

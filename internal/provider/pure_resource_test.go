@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 func TestFirstPlanKnowsDigestsVerdictAndDocument(t *testing.T) {
@@ -13,11 +15,11 @@ func TestFirstPlanKnowsDigestsVerdictAndDocument(t *testing.T) {
 	s := newServer(t, offline()).configure(t, nil)
 
 	policy, diags := s.plan(t, "sandbox_policy", nil, agents())
-	if len(diags) > 0 || !isDigest(text(t, policy, "digest")) {
+	if len(diags) > 0 || !sandbox.IsDigest(text(t, policy, "digest")) {
 		t.Fatalf("policy digest %q\n%s", text(t, policy, "digest"), render(diags))
 	}
 	workload, diags := s.plan(t, "sandbox_workload", nil, report(agents()))
-	if len(diags) > 0 || !isDigest(text(t, workload, "digest")) || text(t, workload, "verdict") != "allow" {
+	if len(diags) > 0 || !sandbox.IsDigest(text(t, workload, "digest")) || text(t, workload, "verdict") != "allow" {
 		t.Fatalf("workload %s\n%s", workload, render(diags))
 	}
 	spec := report(nil)
@@ -25,7 +27,7 @@ func TestFirstPlanKnowsDigestsVerdictAndDocument(t *testing.T) {
 	manifest, diags := s.plan(t, "sandbox_manifest", nil, map[string]any{
 		"policy": agents(), "workloads": map[string]any{"report": spec},
 	})
-	if len(diags) > 0 || !isDigest(text(t, manifest, "digest")) || !strings.HasPrefix(text(t, manifest, "document"), "{") {
+	if len(diags) > 0 || !sandbox.IsDigest(text(t, manifest, "digest")) || !strings.HasPrefix(text(t, manifest, "document"), "{") {
 		t.Fatalf("manifest %s\n%s", manifest, render(diags))
 	}
 }
@@ -189,7 +191,7 @@ func TestUpdatePlansTheNextValuesAtOnce(t *testing.T) {
 	changed := with(agents(), map[string]any{"denied_identities": []string{"app", "user"}})
 	planned, diags := s.plan(t, "sandbox_policy", &state, changed)
 	before, after := text(t, state, "digest"), text(t, planned, "digest")
-	if failed(diags) || !isDigest(after) || after == before {
+	if failed(diags) || !sandbox.IsDigest(after) || after == before {
 		t.Fatalf("digest %s, then %s\n%s", before, after, render(diags))
 	}
 	updated, diags := s.apply(t, "sandbox_policy", &state, changed)

@@ -29,7 +29,7 @@ func readSeal(o *object) seal {
 // here. A digest that is none was invented by a mock, or is a mistake that the
 // plan reports.
 func (s seal) broken(noun string, encode func() ([]byte, error), p phase) []sandbox.Finding {
-	if s == "" || (p == validating && !isDigest(string(s))) {
+	if s == "" || (p == validating && !sandbox.IsDigest(string(s))) {
 		return nil
 	}
 	document, err := encode()
@@ -49,15 +49,10 @@ func (s seal) broken(noun string, encode func() ([]byte, error), p phase) []sand
 	}}
 }
 
-func isDigest(text string) bool {
-	_, err := manifest.ParseDigest(text)
-	return err == nil
-}
-
 // abbreviate shortens a digest for a sentence; anything else is echoed.
 func abbreviate(digest string) string {
 	const shown = len("sha256:") + 12
-	if !isDigest(digest) {
+	if !sandbox.IsDigest(digest) {
 		return sandbox.Echo(digest)
 	}
 	return digest[:shown] + "…"

@@ -2,11 +2,9 @@ package backend
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -122,7 +120,7 @@ func (b *Backend) checkRequest(req sandbox.AcquireRequest) error {
 	for _, d := range []struct{ field, digest string }{
 		{"spec_digest", req.SpecDigest}, {"policy_digest", req.PolicyDigest},
 	} {
-		if !isDigest(d.digest) {
+		if !sandbox.IsDigest(d.digest) {
 			return sandbox.Finding{
 				Code: sandbox.CodeInvalidText, Path: sandbox.Path(d.field), Found: sandbox.Echo(d.digest),
 				Required: "sha256: and 64 lower-case hex digits", Remedy: "give the digest that admitted the workload",
@@ -145,8 +143,8 @@ func (b *Backend) checkRequest(req sandbox.AcquireRequest) error {
 	if !missing.Empty() {
 		return sandbox.Finding{
 			Code: sandbox.CodeCapabilityMissing, Path: sandbox.Path("requires"),
-			Found:    "backend " + b.Name() + " without " + words(missing),
-			Required: words(req.Spec.RequiredCapabilities()),
+			Found:    "backend " + b.Name() + " without " + missing.String(),
+			Required: req.Spec.RequiredCapabilities().String(),
 			Remedy:   "choose a backend that declares it",
 		}.Refusal(nil)
 	}
@@ -161,15 +159,6 @@ func checkOwner(owner string) error {
 		Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("owner"), Found: "no owner",
 		Required: "the owner that sandboxes belong to", Remedy: "set the router's Owner",
 	}.Refusal(nil)
-}
-
-func isDigest(text string) bool {
-	digits, ok := strings.CutPrefix(text, "sha256:")
-	if !ok || len(digits) != 64 || strings.ToLower(digits) != digits {
-		return false
-	}
-	_, err := hex.DecodeString(digits)
-	return err == nil
 }
 
 func needsWorkDir(need sandbox.CapabilitySet) bool {

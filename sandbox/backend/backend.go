@@ -21,7 +21,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -127,5 +126,3 @@ func capabilitiesOf(d sandbox.Declarations) sandbox.CapabilitySet {
 	}
 	return *d.Capabilities
 }
-
-func words(set sandbox.CapabilitySet) string { return strings.Join(set.Strings(), ", ") }

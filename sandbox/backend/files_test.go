@@ -216,12 +216,12 @@ func TestWritesStayWithinTheSpecsLimits(t *testing.T) {
 		limit string
 	}{
 		{"1234", ""},
-		{"12345", "files_in.max_bytes_per_file"},
+		{"12345", "files_in_limits.max_bytes_per_file"},
 		{"1234", ""},
-		{"123", "files_in.max_total_bytes"},
+		{"123", "files_in_limits.max_total_bytes"},
 		{"12", ""},
 		{"", ""},
-		{"", "files_in.max_files"},
+		{"", "files_in_limits.max_files"},
 	} {
 		err := s.write(t, "f"+strconv.Itoa(i), test.text)
 		if test.limit == "" {

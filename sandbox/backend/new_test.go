@@ -44,7 +44,7 @@ func TestDeclarationsMustBeBorneOutByTheEngine(t *testing.T) {
 		"a capability without its identity": {with(sandbox.CapabilityAttachedIdentity), "attached_identity"},
 		"negative limits": {func(d *sandbox.Declarations) {
 			d.FilesOut = &sandbox.TransferLimits{MaxFiles: -1}
-		}, "files_out"},
+		}, "files_out_limits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

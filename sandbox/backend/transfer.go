@@ -27,10 +27,10 @@ func (t *tally) reserve(path string, size int64) (release func(), err error) {
 	defer t.mu.Unlock()
 	refuse := func(found, limit string, max int64) error {
 		return sandbox.Finding{
-			Code: sandbox.CodeTransferCap, Path: sandbox.Path("files_in", limit),
+			Code: sandbox.CodeTransferCap, Path: sandbox.Path("files_in_limits", limit),
 			Found:    found + ", to write " + sandbox.Echo(path),
 			Required: "at most " + strconv.FormatInt(max, 10),
-			Remedy:   "write less, or raise the workload's files_in",
+			Remedy:   "write less, or raise files_in_limits of the workload",
 		}.Refusal(nil)
 	}
 	switch l := t.limits; {

@@ -36,8 +36,8 @@ func verify(e engine.Engine, d sandbox.Declarations, s settings) (engine.Access,
 	v.settings(s)
 	v.claims(d)
 	v.capabilities(e, d)
-	v.limits("files_in", d.FilesIn)
-	v.limits("files_out", d.FilesOut)
+	v.limits("files_in_limits", d.FilesIn)
+	v.limits("files_out_limits", d.FilesOut)
 	return v.access(e, d), v.refusals
 }
 

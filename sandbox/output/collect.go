@@ -58,7 +58,7 @@ type present struct {
 // The phases, each over all outputs before the next begins: whether call-time
 // names are allowed, whether there is a sink, paths and names and collisions
 // (nothing was asked of the guest so far); what stands in the guest, against the
-// limits of files_out; reading and staging; commit. An error is a
+// workload's files_out_limits; reading and staging; commit. An error is a
 // [*sandbox.Refusal] of the output family, [sandbox.CodeTransferCap], or what the
 // sink answered, and then nothing has landed.
 func Collect(ctx context.Context, session *sandbox.Session, spec sandbox.Spec, sink Sink, options ...CollectOption) ([]Landed, error) {

@@ -48,7 +48,7 @@ func (t *tally) left() int64 { return t.limits.MaxTotalBytes - t.bytes }
 func (t *tally) add(o guestpath.OutputAt, size int64) error {
 	over := func(limit, found string, most int64) error {
 		return refuse(sandbox.CodeTransferCap, o, found+", with "+sandbox.Echo(o.Path),
-			"files_out."+limit+" of "+strconv.FormatInt(most, 10), "write less, or raise files_out."+limit, nil)
+			"files_out_limits."+limit+" of "+strconv.FormatInt(most, 10), "write less, or raise files_out_limits."+limit, nil)
 	}
 	switch l := t.limits; {
 	case size > l.MaxBytesPerFile:

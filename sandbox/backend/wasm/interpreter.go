@@ -33,15 +33,11 @@ type Interpreter struct {
 //	Args: []string{"python", "-I", "-c", wasm.SourceArg}
 const SourceArg = "{source}"
 
-const (
-	maxModule    = 256 << 20
-	digestPrefix = "sha256:"
-)
+const maxModule = 256 << 20
 
 // load reads the module and checks it.
 func (i *Interpreter) load() (module []byte, err error) {
-	digest, ok := strings.CutPrefix(i.SHA256, digestPrefix)
-	if raw, err := hex.DecodeString(digest); !ok || err != nil || len(raw) != sha256.Size || digest != strings.ToLower(digest) {
+	if !sandbox.IsDigest(i.SHA256) {
 		return nil, i.refuse(sandbox.CodeInvalidText, "SHA256", sandbox.Echo(i.SHA256),
 			"sha256: and 64 lower-case hexadecimal digits", "state the digest of a file you trust", nil)
 	}
@@ -54,8 +50,9 @@ func (i *Interpreter) load() (module []byte, err error) {
 		return nil, i.refuse(sandbox.CodeOptionsInvalid, "Path", sandbox.Echo(i.Path),
 			"a regular file of at most 256 MiB", "name the interpreter's file", err)
 	}
-	if sum := sha256.Sum256(module); hex.EncodeToString(sum[:]) != digest {
-		return nil, i.refuse(sandbox.CodeDigestMismatch, "SHA256", sandbox.Echo(i.Path)+" has "+digestPrefix+hex.EncodeToString(sum[:]),
+	sum := sha256.Sum256(module)
+	if digest := "sha256:" + hex.EncodeToString(sum[:]); digest != i.SHA256 {
+		return nil, i.refuse(sandbox.CodeDigestMismatch, "SHA256", sandbox.Echo(i.Path)+" has "+digest,
 			i.SHA256, "get the file that the digest was taken of, or review this one and state its digest", nil)
 	}
 	return module, nil
