@@ -88,7 +88,8 @@ type policySource struct {
 }
 
 // readGuardrail reads what the sources impose. With two of them the strictest of
-// each rule holds.
+// each rule holds: the plan judges by that one policy and the manifest carries
+// it, so that plan and host agree.
 func readGuardrail(sources []policySource, readFile func(string) ([]byte, error)) *guardrail {
 	g := &guardrail{}
 	for _, source := range sources {
@@ -99,9 +100,12 @@ func readGuardrail(sources []policySource, readFile func(string) ([]byte, error)
 		case g.policy == nil:
 			g.policy = imposed
 		default:
-			both, conflicts := strictest(*g.policy, *imposed)
+			both, conflicts := policy.Strictest(*g.policy, *imposed)
 			g.policy = &both
-			g.findings = append(g.findings, conflicts...)
+			for _, f := range conflicts {
+				g.findings = append(g.findings, guardrailFinding(
+					"two imposed policies, with "+f.Path.String()+" "+f.Found, f.Required, "impose only one of the two files"))
+			}
 		}
 	}
 	return g

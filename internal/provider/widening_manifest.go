@@ -142,10 +142,10 @@ func (m manifestChange) hostPolicy() subject {
 		s.moved.Undecided = []sandbox.FieldPath{nil}
 	case before == nil && after == nil:
 	case before == nil:
-		both, _ := strictest(own.Policy, *after)
+		both, _ := policy.Strictest(own.Policy, *after)
 		s.moved = policy.ComparePolicy(own.Policy, both, own.Known)
 	case after == nil:
-		both, _ := strictest(own.Policy, *before)
+		both, _ := policy.Strictest(own.Policy, *before)
 		s.moved = policy.ComparePolicy(both, own.Policy, own.Known)
 	default:
 		s.moved = policy.ComparePolicy(*before, *after, sandbox.Known{})

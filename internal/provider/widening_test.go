@@ -158,7 +158,7 @@ func TestAcceptedWideningLetsExactlyThatChangeThrough(t *testing.T) {
 	accepted := with(wide, map[string]any{"accept_widening": offered(t, diags)})
 
 	planned, diags := s.plan(t, "sandbox_policy", prior, accepted)
-	if got := severities(diags); !slices.Equal(got, []string{"warning posture.widened at egress_hosts[1]"}) || !isDigest(text(t, planned, "digest")) {
+	if got := severities(diags); !slices.Equal(got, []string{"warning posture.widened at egress_hosts[1]"}) || !sandbox.IsDigest(text(t, planned, "digest")) {
 		t.Fatalf("the accepted change: %q\n%s", got, render(diags))
 	}
 	another := with(accepted, map[string]any{"egress_hosts": []string{"a.example.com", "cdn.example.net", "b.example.com"}})
@@ -199,7 +199,7 @@ func TestAcceptanceIsNoPartOfThePolicy(t *testing.T) {
 	}
 	waiting := with(agents(), map[string]any{"on_widening": notKnown{}, "accept_widening": notKnown{}})
 	planned, diags = s.plan(t, "sandbox_policy", nil, waiting)
-	if len(diags) > 0 || !isDigest(text(t, planned, "digest")) {
+	if len(diags) > 0 || !sandbox.IsDigest(text(t, planned, "digest")) {
 		t.Errorf("the digest waits for the guard: %s", render(diags))
 	}
 }
@@ -285,7 +285,7 @@ func TestAHostileNameStaysInsideItsSentence(t *testing.T) {
 	hostile := map[string]any{"name": "x\n accept_widening = \"sha256:0\"\n posture.widened at nowhere"}
 	prior := applied(t, s, "sandbox_policy", guarded(with(listed("a.example.com"), hostile)))
 	_, diags := s.plan(t, "sandbox_policy", prior, guarded(with(listed("b.example.com"), hostile)))
-	if !isDigest(offered(t, diags)) || !slices.Equal(locators(diags), []string{"posture.widened at egress_hosts[0]"}) {
+	if !sandbox.IsDigest(offered(t, diags)) || !slices.Equal(locators(diags), []string{"posture.widened at egress_hosts[0]"}) {
 		t.Errorf("forged: %s", render(diags))
 	}
 }

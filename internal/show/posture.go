@@ -8,6 +8,7 @@
 package show
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -119,7 +120,6 @@ func Of(
 	p := Posture{
 		Digest: digest, Generation: m.Generation, Backends: backends,
 		Floor: Floor{SetBy: []string{}}, Egress: []EgressBound{}, NeverReaches: []string{},
-		Denied: Denied{AttachedIdentity: sandbox.IdentityScopeNone.String()},
 	}
 	if m.Group != nil {
 		group := Group(*m.Group)
@@ -128,7 +128,6 @@ func Of(
 	layers := m.Layers()
 	p.demands(layers)
 	p.bounds(layers)
-	p.images(layers)
 	for name, g := range m.Guarantees {
 		if p.Relied == nil {
 			p.Relied = make(map[string][]string, len(m.Guarantees))
@@ -141,49 +140,38 @@ func Of(
 	return p
 }
 
-// demands folds the floors and the denials.
+// demands are the floors, the denials and the ceilings, folded to the strictest.
 func (p *Posture) demands(layers []policy.Layer) {
-	var isolation sandbox.Isolation
-	var evidence sandbox.EvidenceKind
-	var scope sandbox.IsolationScope
-	var cleanup sandbox.Cleanup
-	var capabilities sandbox.CapabilitySet
-	var identities sandbox.IdentitySet
-	identity := sandbox.IdentityScopeUnspecified
+	var all sandbox.Policy
 	for _, l := range layers {
 		p.Policies = append(p.Policies, l.Source)
 		if stated := l.Policy.MinimumIsolation; stated != sandbox.IsolationUnspecified {
 			p.Floor.SetBy = append(p.Floor.SetBy, l.Source+" ("+stated.String()+")")
 		}
-		isolation = max(isolation, l.Policy.MinimumIsolation)
-		evidence = max(evidence, l.Policy.MinimumEvidence)
-		scope = max(scope, l.Policy.MinimumIsolationScope)
-		cleanup = max(cleanup, l.Policy.MinimumCleanup)
-		capabilities = capabilities.Union(l.Policy.DeniedCapabilities)
-		identities = identities.Union(l.Policy.DeniedIdentities)
-		if stated := l.Policy.MaximumIdentityScope; stated != sandbox.IdentityScopeUnspecified &&
-			(identity == sandbox.IdentityScopeUnspecified || stated < identity) {
-			identity = stated
-		}
+		all, _ = policy.Strictest(all, l.Policy) // what conflicts is for the decision to say
 	}
-	if isolation == sandbox.IsolationUnspecified {
-		isolation = sandbox.DefaultIsolationFloor
+	p.Floor.Isolation = cmp.Or(all.MinimumIsolation, sandbox.DefaultIsolationFloor).String()
+	p.Floor.Evidence = cmp.Or(all.MinimumEvidence, sandbox.EvidenceProbed).String()
+	p.Floor.Scope = cmp.Or(all.MinimumIsolationScope, sandbox.ScopeConversation).String()
+	p.Floor.Cleanup = all.MinimumCleanup.String()
+	p.Denied = Denied{
+		Capabilities: all.DeniedCapabilities.Strings(), Identities: all.DeniedIdentities.Strings(),
+		AttachedIdentity: cmp.Or(all.MaximumIdentityScope, sandbox.IdentityScopeNone).String(),
 	}
-	if evidence == sandbox.EvidenceKindUnspecified {
-		evidence = sandbox.EvidenceProbed
-	}
-	p.Floor.Isolation, p.Floor.Evidence = isolation.String(), evidence.String()
-	p.Floor.Scope, p.Floor.Cleanup = max(scope, sandbox.ScopeConversation).String(), cleanup.String()
-	p.Denied.Capabilities, p.Denied.Identities = capabilities.Strings(), identities.Strings()
-	if identity != sandbox.IdentityScopeUnspecified {
-		p.Denied.AttachedIdentity = identity.String()
+	p.NeverReaches = append(p.NeverReaches, all.NeverReaches...)
+	slices.Sort(p.NeverReaches)
+	p.Guarantees = all.Egress.Guarantees.Strings()
+	p.MissingGuarantees = cmp.Or(all.MissingGuarantees, sandbox.MissingGuaranteesWarn).String()
+	p.FilesIn, p.FilesOut = all.FilesIn, all.FilesOut
+	p.Images = Images{
+		RequireDigest: all.Images.RequireDigest,
+		Prebuilt:      cmp.Or(all.Images.Prebuilt, sandbox.PrebuiltAllow).String(),
+		User:          cmp.Or(all.Images.User, sandbox.ImageUserAny).String(),
 	}
 }
 
-// bounds gathers each policy's egress and the ceilings of transfers.
+// bounds are each policy's own egress and registries: every one of them holds.
 func (p *Posture) bounds(layers []policy.Layer) {
-	var guarantees sandbox.GuaranteeSet
-	missing := sandbox.MissingGuaranteesWarn
 	for _, l := range layers {
 		e := l.Policy.Egress
 		if e.Mode != sandbox.EgressUnspecified {
@@ -192,44 +180,8 @@ func (p *Posture) bounds(layers []policy.Layer) {
 				Policy: l.Source, Mode: e.Mode.String(), Match: match.String(), Rules: rulesOf(e),
 			})
 		}
-		p.NeverReaches = append(p.NeverReaches, l.Policy.NeverReaches...)
-		guarantees = guarantees.Union(e.Guarantees)
-		missing = max(missing, l.Policy.MissingGuarantees)
-		p.FilesIn = tighter(p.FilesIn, l.Policy.FilesIn)
-		p.FilesOut = tighter(p.FilesOut, l.Policy.FilesOut)
-	}
-	slices.Sort(p.NeverReaches)
-	p.NeverReaches = slices.Compact(p.NeverReaches)
-	p.Guarantees, p.MissingGuarantees = guarantees.Strings(), missing.String()
-}
-
-func tighter(a, b *sandbox.TransferLimits) *sandbox.TransferLimits {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	return &sandbox.TransferLimits{
-		MaxBytesPerFile: min(a.MaxBytesPerFile, b.MaxBytesPerFile),
-		MaxTotalBytes:   min(a.MaxTotalBytes, b.MaxTotalBytes),
-		MaxFiles:        min(a.MaxFiles, b.MaxFiles),
-	}
-}
-
-func (p *Posture) images(layers []policy.Layer) {
-	p.Images.Prebuilt, p.Images.User = sandbox.PrebuiltAllow.String(), sandbox.ImageUserAny.String()
-	for _, l := range layers {
-		i := l.Policy.Images
-		if i.Registries != nil {
-			p.Images.Registries = append(p.Images.Registries, i.Registries)
-		}
-		p.Images.RequireDigest = p.Images.RequireDigest || i.RequireDigest
-		if i.Prebuilt == sandbox.PrebuiltDeny {
-			p.Images.Prebuilt = i.Prebuilt.String()
-		}
-		if i.User > sandbox.ImageUserAny {
-			p.Images.User = i.User.String()
+		if registries := l.Policy.Images.Registries; registries != nil {
+			p.Images.Registries = append(p.Images.Registries, registries)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package provider
+package policy
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
-// strictest folds two imposed policies into one that admits nothing that either
-// refuses. It is exact but for egress rules that overlap without one lying
-// within the other: neither is kept, so the fold is then stricter than both. The
-// plan judges by the fold and the manifest carries it, so that plan and host
-// agree.
-func strictest(a, b sandbox.Policy) (sandbox.Policy, []sandbox.Finding) {
+// Strictest folds two policies into one that admits nothing that either refuses,
+// for places that hold a single one. It is exact but for egress rules that
+// overlap without one lying within the other: neither is kept, so the fold is
+// then stricter than both. Both must compile. A finding says that no image could
+// meet both; nothing else can conflict.
+func Strictest(a, b sandbox.Policy) (sandbox.Policy, []sandbox.Finding) {
 	p := sandbox.Policy{
 		Name:                  a.Name,
 		MinimumIsolation:      sandbox.Strongest(a.MinimumIsolation, b.MinimumIsolation),
@@ -39,10 +39,10 @@ func strictest(a, b sandbox.Policy) (sandbox.Policy, []sandbox.Finding) {
 		p.Name = b.Name
 	}
 	if x, y := a.Images.User, b.Images.User; x != y && min(x, y) > sandbox.ImageUserAny {
-		return p, []sandbox.Finding{guardrailFinding(
-			"two imposed policies, with image_user "+x.String()+" and "+y.String(), "one that an image can meet",
-			"impose only one of the two files",
-		)}
+		return p, []sandbox.Finding{{
+			Code: sandbox.CodeContradiction, Path: at("image_user"), Found: x.String() + " and " + y.String(),
+			Required: "one that an image can meet", Remedy: "let only one of the two policies state it",
+		}}
 	}
 	return p, nil
 }
@@ -56,6 +56,7 @@ func leastStated[T ~uint8](a, b T) T {
 	return min(a, b)
 }
 
+// strictestLimits is the smaller of each limit; nil is no opinion.
 func strictestLimits(a, b *sandbox.TransferLimits) *sandbox.TransferLimits {
 	if a == nil || b == nil {
 		if a == nil {
@@ -142,13 +143,13 @@ func keepWithin(kept map[string]sandbox.EgressRule, e, bound sandbox.Egress) {
 // that nothing here can fail.
 func egressRules(e sandbox.Egress) []egress.Rule {
 	var rules []egress.Rule
-	for i, host := range e.Hosts {
-		if rule, problems := egress.ParseShort(host, sandbox.Path("egress_hosts", i)); len(problems) == 0 {
+	for _, host := range e.Hosts {
+		if rule, problems := egress.ParseShort(host, nil); len(problems) == 0 {
 			rules = append(rules, rule)
 		}
 	}
 	for _, name := range sortedKeys(e.Rules) {
-		if rule, problems := egress.ParseRule(name, e.Rules[name], sandbox.Path("egress_rules", sandbox.MapKey(name))); len(problems) == 0 {
+		if rule, problems := egress.ParseRule(name, e.Rules[name], nil); len(problems) == 0 {
 			rules = append(rules, rule)
 		}
 	}

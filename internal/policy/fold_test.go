@@ -1,4 +1,4 @@
-package provider
+package policy_test
 
 import (
 	"reflect"
@@ -16,13 +16,13 @@ import (
 func TestFoldAdmitsNothingThatTheTwoRefuse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := drawPolicy(t, "a"), drawPolicy(t, "b")
-		spec, declared := drawSpec(t), drawBackend(t)
-		folded, conflicts := strictest(a, b)
+		a, b := foldPolicy(t, "a"), foldPolicy(t, "b")
+		spec, declared := foldSpec(t), foldBackend(t)
+		folded, conflicts := policy.Strictest(a, b)
 		if len(conflicts) > 0 {
 			return
 		}
-		if both := verdict(t, declared, spec, a, b); both != sandbox.Allow && verdict(t, declared, spec, folded) == sandbox.Allow {
+		if both := foldVerdict(t, declared, spec, a, b); both != sandbox.Allow && foldVerdict(t, declared, spec, folded) == sandbox.Allow {
 			t.Fatalf("the fold allows what the two decide as %s\nfold %+v", both, folded)
 		}
 	})
@@ -31,12 +31,12 @@ func TestFoldAdmitsNothingThatTheTwoRefuse(t *testing.T) {
 func TestFoldOfAPolicyWithItselfDecidesTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		a, spec, declared := drawPolicy(t, "a"), drawSpec(t), drawBackend(t)
-		folded, conflicts := strictest(a, a)
+		a, spec, declared := foldPolicy(t, "a"), foldSpec(t), foldBackend(t)
+		folded, conflicts := policy.Strictest(a, a)
 		if len(conflicts) > 0 {
 			t.Fatalf("a policy conflicts with itself: %v", conflicts)
 		}
-		if before, after := verdict(t, declared, spec, a), verdict(t, declared, spec, folded); before != after {
+		if before, after := foldVerdict(t, declared, spec, a), foldVerdict(t, declared, spec, folded); before != after {
 			t.Fatalf("%s became %s\npolicy %+v\nfold %+v", before, after, a, folded)
 		}
 	})
@@ -58,7 +58,7 @@ func TestFoldKeepsTheStricterOfEachRule(t *testing.T) {
 		Egress:  sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"api.example.com", "only-b.example.org"}},
 		Images:  sandbox.ImagePolicy{Registries: []string{"two.example.com"}, Prebuilt: sandbox.PrebuiltDeny, RequireDigest: true},
 	}
-	got, conflicts := strictest(a, b)
+	got, conflicts := policy.Strictest(a, b)
 	api := sandbox.EgressRule{Host: "api.example.com", Ports: []string{"443"}, Methods: []string{"*"}, Paths: []string{"*"}}
 	want := sandbox.Policy{
 		Name: "a", MinimumIsolation: sandbox.IsolationMicroVM, MissingGuarantees: sandbox.MissingGuaranteesRefuse,
@@ -73,7 +73,7 @@ func TestFoldKeepsTheStricterOfEachRule(t *testing.T) {
 		t.Errorf("fold is\n%+v\nwant\n%+v\n%v", got, want, conflicts)
 	}
 	b.Egress.Hosts = []string{"only-b.example.org"}
-	if got, _ := strictest(a, b); got.Egress.Mode != sandbox.EgressClosed {
+	if got, _ := policy.Strictest(a, b); got.Egress.Mode != sandbox.EgressClosed {
 		t.Errorf("two allowlists without anything in common fold to %+v", got.Egress)
 	}
 }
@@ -82,57 +82,57 @@ func TestFoldRefusesUsersThatNoImageCanBe(t *testing.T) {
 	t.Parallel()
 	root := sandbox.Policy{Images: sandbox.ImagePolicy{User: sandbox.ImageUserRoot}}
 	other := sandbox.Policy{Images: sandbox.ImagePolicy{User: sandbox.ImageUserNonRoot}}
-	if _, conflicts := strictest(root, other); !denied(conflicts) {
+	if _, conflicts := policy.Strictest(root, other); sandbox.Deny != verdictOf(conflicts) {
 		t.Error("root and non_root fold to something")
 	}
 	other.Images.User = sandbox.ImageUserAny
-	if p, conflicts := strictest(root, other); denied(conflicts) || p.Images.User != sandbox.ImageUserRoot {
+	if p, conflicts := policy.Strictest(root, other); sandbox.Deny == verdictOf(conflicts) || p.Images.User != sandbox.ImageUserRoot {
 		t.Errorf("root and any fold to %s, %v", p.Images.User, conflicts)
 	}
 }
 
-func verdict(t *rapid.T, declared sandbox.Declarations, spec sandbox.Spec, policies ...sandbox.Policy) sandbox.Verdict {
+func foldVerdict(t *rapid.T, declared sandbox.Declarations, spec sandbox.Spec, policies ...sandbox.Policy) sandbox.Verdict {
 	layers := make([]policy.Layer, len(policies))
 	for i, p := range policies {
 		layers[i] = policy.Layer{Source: "policy", Policy: p}
 	}
 	compiled, problems := policy.CompilePolicy(layers...)
-	if denied(problems) {
+	if sandbox.Deny == verdictOf(problems) {
 		t.Skip("the policy contradicts itself")
 	}
 	backend, problems := policy.CompileDeclarations(declared)
-	if denied(problems) {
+	if sandbox.Deny == verdictOf(problems) {
 		t.Fatalf("declarations: %v", problems)
 	}
 	s, problems := policy.CompileSpec(spec, sandbox.Known{})
-	if denied(problems) {
+	if sandbox.Deny == verdictOf(problems) {
 		t.Skip("the workload contradicts itself")
 	}
 	return policy.Decide(compiled, backend, s).Verdict
 }
 
-func drawWord[T any](t *rapid.T, label string, words []T) T {
+func foldWord[T any](t *rapid.T, label string, words []T) T {
 	var none T
 	return rapid.SampledFrom(append([]T{none}, words...)).Draw(t, label)
 }
 
-func drawPolicy(t *rapid.T, label string) sandbox.Policy {
+func foldPolicy(t *rapid.T, label string) sandbox.Policy {
 	p := sandbox.Policy{
-		MinimumIsolation:      drawWord(t, label+" floor", sandbox.Isolations()),
-		MinimumEvidence:       drawWord(t, label+" evidence", []sandbox.EvidenceKind{sandbox.EvidenceDocumented, sandbox.EvidenceProbed}),
-		MinimumIsolationScope: drawWord(t, label+" scope", sandbox.IsolationScopes()),
-		DeniedCapabilities:    sandbox.SetOf(drawWord(t, label+" denied", sandbox.Capabilities())),
-		Egress:                drawEgress(t, label),
-		EgressMatch:           drawWord(t, label+" match", sandbox.EgressMatches()),
-		MissingGuarantees:     drawWord(t, label+" missing", sandbox.MissingGuaranteesRules()),
+		MinimumIsolation:      foldWord(t, label+" floor", sandbox.Isolations()),
+		MinimumEvidence:       foldWord(t, label+" evidence", []sandbox.EvidenceKind{sandbox.EvidenceDocumented, sandbox.EvidenceProbed}),
+		MinimumIsolationScope: foldWord(t, label+" scope", sandbox.IsolationScopes()),
+		DeniedCapabilities:    sandbox.SetOf(foldWord(t, label+" denied", sandbox.Capabilities())),
+		Egress:                foldEgress(t, label),
+		EgressMatch:           foldWord(t, label+" match", sandbox.EgressMatches()),
+		MissingGuarantees:     foldWord(t, label+" missing", sandbox.MissingGuaranteesRules()),
 		Images: sandbox.ImagePolicy{
-			Prebuilt:      drawWord(t, label+" prebuilt", sandbox.PrebuiltRules()),
+			Prebuilt:      foldWord(t, label+" prebuilt", sandbox.PrebuiltRules()),
 			RequireDigest: rapid.Bool().Draw(t, label+" digest"),
-			User:          drawWord(t, label+" user", sandbox.ImageUsers()),
+			User:          foldWord(t, label+" user", sandbox.ImageUsers()),
 		},
 	}
 	if rapid.Bool().Draw(t, label+" never") {
-		p.NeverReaches = []string{drawWord(t, label+" never host", testHosts)}
+		p.NeverReaches = []string{foldWord(t, label+" never host", foldHosts)}
 		if p.NeverReaches[0] == "" {
 			p.NeverReaches = nil
 		}
@@ -146,21 +146,21 @@ func drawPolicy(t *rapid.T, label string) sandbox.Policy {
 	return p
 }
 
-var testHosts = []string{"a.example.com", "*.example.com", "b.a.example.com", "*.a.example.com", "other.test"}
+var foldHosts = []string{"a.example.com", "*.example.com", "b.a.example.com", "*.a.example.com", "other.test"}
 
-func drawEgress(t *rapid.T, label string) sandbox.Egress {
-	e := sandbox.Egress{Mode: drawWord(t, label+" mode", sandbox.EgressModes())}
+func foldEgress(t *rapid.T, label string) sandbox.Egress {
+	e := sandbox.Egress{Mode: foldWord(t, label+" mode", sandbox.EgressModes())}
 	if e.Mode == sandbox.EgressAllowlist {
-		e.Hosts = rapid.SliceOfNDistinct(rapid.SampledFrom(testHosts), 1, 3, rapid.ID[string]).Draw(t, label+" hosts")
+		e.Hosts = rapid.SliceOfNDistinct(rapid.SampledFrom(foldHosts), 1, 3, rapid.ID[string]).Draw(t, label+" hosts")
 	}
 	return e
 }
 
-func drawSpec(t *rapid.T) sandbox.Spec {
-	requires := sandbox.SetOf(drawWord(t, "requires", []sandbox.Capability{sandbox.CapabilityExec, sandbox.CapabilityRunCode, sandbox.CapabilityFilesOut}))
+func foldSpec(t *rapid.T) sandbox.Spec {
+	requires := sandbox.SetOf(foldWord(t, "requires", []sandbox.Capability{sandbox.CapabilityExec, sandbox.CapabilityRunCode, sandbox.CapabilityFilesOut}))
 	return sandbox.Spec{
-		Kind: "codeact", Requires: &requires, Egress: drawEgress(t, "workload"),
-		IsolationScope: drawWord(t, "scope", sandbox.IsolationScopes()),
+		Kind: "codeact", Requires: &requires, Egress: foldEgress(t, "workload"),
+		IsolationScope: foldWord(t, "scope", sandbox.IsolationScopes()),
 		Image: rapid.SampledFrom([]sandbox.Image{
 			{},
 			{Prebuilt: "python-3.13", User: "0"},
@@ -170,7 +170,7 @@ func drawSpec(t *rapid.T) sandbox.Spec {
 	}
 }
 
-func drawBackend(t *rapid.T) sandbox.Declarations {
+func foldBackend(t *rapid.T) sandbox.Declarations {
 	if rapid.Bool().Draw(t, "ideal") {
 		ideal := facts.Ideal(sandbox.Spec{})
 		offered := ideal.Capabilities.Minus(sandbox.SetOf(sandbox.CapabilityAttachedIdentity))
@@ -183,3 +183,5 @@ func drawBackend(t *rapid.T) sandbox.Declarations {
 	}
 	return declared
 }
+
+func verdictOf(findings []sandbox.Finding) sandbox.Verdict { return sandbox.Decide(findings).Verdict }
