@@ -19,7 +19,6 @@ func checkManifest(b []byte, accept string, book factbook) (*report, error) {
 	for _, d := range decisions {
 		r.add(d.Workload, router.Subject(d.Workload), d.Backend, d.Decision)
 	}
-	r.Findings = append(r.Findings, reliedFindings(m, book)...)
 	return r, nil
 }
 
@@ -56,28 +55,4 @@ func decide(m manifest.Manifest, book factbook) ([]router.WorkloadDecision, []fa
 	}
 	declarations, rows := book.all(backends)
 	return router.Check(m, declarations), rows
-}
-
-// reliedFindings hold backends to the guarantees that the manifest relied on when
-// it was planned, as a router does when it opens it.
-func reliedFindings(m manifest.Manifest, book factbook) []item {
-	var items []item
-	for backend, relied := range m.Guarantees {
-		d, _, err := book.lookup(backend, "")
-		if err != nil {
-			continue
-		}
-		for _, g := range relied.Words() {
-			if d.Guarantees[g].Kind != 0 {
-				continue
-			}
-			items = append(items, itemOf(sandbox.Finding{
-				Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(backend),
-				Path: sandbox.Path("guarantees", sandbox.MapKey(backend)), Found: "no guarantee " + g.String(),
-				Required: g.String() + ", on which the plan relied",
-				Remedy:   "give facts of the backend as it was, or plan again",
-			}).about(backend, ""))
-		}
-	}
-	return items
 }

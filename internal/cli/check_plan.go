@@ -102,8 +102,8 @@ func (r *report) decide(w planjson.Workload, layers []policy.Layer, book factboo
 	if w.Policy != nil {
 		findings = append(findings, w.Policy.Findings...)
 	}
-	if len(findings) > 0 {
-		return sandbox.Decide(findings)
+	if d := sandbox.Decide(findings); d.Verdict != sandbox.Allow {
+		return d
 	}
 	if !w.Known.Has(sandbox.Path("backend")) || !w.FactsKnown {
 		return waiting(sandbox.Decision{Verdict: sandbox.Allow}, sandbox.Path("backend"), "the backend or its facts", "everything")
@@ -118,8 +118,8 @@ func (r *report) decide(w planjson.Workload, layers []policy.Layer, book factboo
 	}
 	r.Facts = append(r.Facts, factsRow{w.Spec.Backend, source})
 	backend, unsound := policy.CompileDeclarations(d)
-	if len(unsound) > 0 {
-		return sandbox.Decide(unsound)
+	if d := sandbox.Decide(unsound); d.Verdict != sandbox.Allow {
+		return d
 	}
 	return policy.Decide(compiled, backend, spec)
 }

@@ -50,28 +50,11 @@ comes from the host's own configuration.`,
 			if err != nil {
 				return err
 			}
-			if err := parse(b); err != nil {
+			if err := manifest.ParseAny(b); err != nil {
 				return inInput(args[0], &exit{ExitBadInput, err})
 			}
 			_, err = fmt.Fprintln(a.out, manifest.DigestOf(b))
 			return err
 		},
 	}
-}
-
-// parse reads a document of any sort strictly. One that says no known sort is
-// read as a manifest, whose parser says what is wrong.
-func parse(b []byte) error {
-	var err error
-	switch manifest.Sort(b) {
-	case "policy":
-		_, err = manifest.ParsePolicy(b)
-	case "workload":
-		_, err = manifest.ParseWorkload(b)
-	case "backend":
-		_, err = manifest.ParseDeclarations(b)
-	default:
-		_, err = manifest.Parse(b)
-	}
-	return err
 }

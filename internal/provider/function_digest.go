@@ -1,8 +1,6 @@
 package provider
 
 import (
-	"encoding/json"
-
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
@@ -31,31 +29,8 @@ func digestDefinition() function.Definition {
 func evaluateDigest(arguments []tftypes.Value, _ tftypes.Type) answer {
 	const document = 0
 	text, _ := asText(arguments[document])
-	if err := readDocument([]byte(text)); err != nil {
+	if err := manifest.ParseAny([]byte(text)); err != nil {
 		return answer{complaints: about(document, sandbox.FindingsAt(err, nil))}
 	}
 	return answer{value: textValue(string(manifest.DigestOf([]byte(text))))}
-}
-
-// readDocument reads a document of any sort. What does not even say which it is
-// is read as a manifest, whose refusal then says what is wrong.
-func readDocument(text []byte) error {
-	var head struct {
-		Document string `json:"document"`
-	}
-	var err error
-	if json.Unmarshal(text, &head) != nil {
-		head.Document = ""
-	}
-	switch head.Document {
-	case "policy":
-		_, err = manifest.ParsePolicy(text)
-	case "workload":
-		_, err = manifest.ParseWorkload(text)
-	case "backend":
-		_, err = manifest.ParseDeclarations(text)
-	default:
-		_, err = manifest.Parse(text)
-	}
-	return err
 }

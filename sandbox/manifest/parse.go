@@ -93,6 +93,24 @@ func ParseDeclarations(b []byte) (sandbox.Declarations, error) {
 	return d, nil
 }
 
+// ParseAny reads a document of any sort as strictly as its own parser does, and
+// says only whether it can be read. One that names no known sort is read as a
+// manifest, whose refusals then say what is wrong.
+func ParseAny(b []byte) error {
+	var err error
+	switch Sort(b) {
+	case "policy":
+		_, err = ParsePolicy(b)
+	case "workload":
+		_, err = ParseWorkload(b)
+	case "backend":
+		_, err = ParseDeclarations(b)
+	default:
+		_, err = Parse(b)
+	}
+	return err
+}
+
 // findings compiles everything in the manifest and reports what is malformed.
 func (m Manifest) findings() []sandbox.Finding {
 	var findings []sandbox.Finding

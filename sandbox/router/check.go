@@ -1,6 +1,7 @@
 package router
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
@@ -17,8 +18,9 @@ type WorkloadDecision struct {
 
 // Check answers, for every workload of a manifest in the order of their names,
 // what [Router.Attach] would, given what the backends declare. It needs no
-// router and touches nothing. A workload whose backend is not among the
-// declarations is denied.
+// router and touches nothing. A workload is denied when its backend is not among
+// the declarations, or no longer gives what the plan relied on, for which [Open]
+// would refuse the backend.
 func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadDecision {
 	compiled, problems := policy.CompilePolicy(m.Layers()...)
 	backends := make(map[string]*policy.CompiledDeclarations, len(declarations))
@@ -27,7 +29,7 @@ func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadD
 	for _, d := range declarations {
 		c, findings := policy.CompileDeclarations(d)
 		backends[d.Backend] = c
-		unsound[d.Backend] = findings
+		unsound[d.Backend] = append(findings, reliedOn(m, d)...)
 		names = append(names, d.Backend)
 	}
 	decisions := make([]WorkloadDecision, 0, len(m.Workloads))
@@ -35,15 +37,16 @@ func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadD
 		spec := m.Workloads[name]
 		d := WorkloadDecision{Workload: name, Backend: spec.Backend}
 		s, findings := policy.CompileSpec(spec, sandbox.Known{})
+		findings = slices.Concat(problems, findings)
 		switch backend, ok := backends[spec.Backend]; {
-		case len(problems) > 0 || len(findings) > 0:
-			d.Decision = sandbox.Decide(append(append([]sandbox.Finding{}, problems...), findings...))
+		case refuse(findings) != nil:
+			d.Decision = sandbox.Decide(findings)
 		case !ok:
 			d.Decision = sandbox.Decide([]sandbox.Finding{{
 				Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(spec.Backend),
 				Required: "one of " + strings.Join(names, ", "), Remedy: "give the facts of that backend",
 			}})
-		case len(unsound[spec.Backend]) > 0:
+		case refuse(unsound[spec.Backend]) != nil:
 			d.Decision = sandbox.Decide(unsound[spec.Backend])
 		default:
 			d.Decision = policy.Decide(compiled, backend, s)

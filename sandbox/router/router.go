@@ -106,19 +106,26 @@ func (r *Router) register(b Backend) []sandbox.Finding {
 			Required: "declarations under its own name", Remedy: "fix the backend",
 		})
 	}
-	relied := r.manifest.Guarantees[b.Name()]
-	for _, g := range relied.Words() {
-		if d.Guarantees[g].Kind == 0 {
+	findings = append(findings, reliedOn(r.manifest, d)...)
+	r.backends[b.Name()] = &registered{Backend: b, compiled: compiled}
+	r.names = append(r.names, b.Name())
+	return findings
+}
+
+// reliedOn are the guarantees that the plan relied on and the backend no longer
+// gives.
+func reliedOn(m manifest.Manifest, d sandbox.Declarations) []sandbox.Finding {
+	var findings []sandbox.Finding
+	for _, g := range m.Guarantees[d.Backend].Words() {
+		if d.Guarantees[g].Kind == sandbox.EvidenceKindUnspecified {
 			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(b.Name()),
-				Path: sandbox.Path("guarantees", sandbox.MapKey(b.Name())), Found: "no guarantee " + g.String(),
+				Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(d.Backend),
+				Path: sandbox.Path("guarantees", sandbox.MapKey(d.Backend)), Found: "no guarantee " + g.String(),
 				Required: g.String() + ", on which the plan relied",
 				Remedy:   "run the backend as it was when its facts were taken, or plan again with new facts",
 			})
 		}
 	}
-	r.backends[b.Name()] = &registered{Backend: b, compiled: compiled}
-	r.names = append(r.names, b.Name())
 	return findings
 }
 

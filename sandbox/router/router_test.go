@@ -76,6 +76,25 @@ func TestOpenRefusesABackendThatLostAGuaranteeThePlanReliedOn(t *testing.T) {
 	}
 }
 
+func TestCheckDeniesWhatOpenWouldRefuseTheBackendFor(t *testing.T) {
+	t.Parallel()
+	m := aManifest()
+	m.Policy.MissingGuarantees = sandbox.MissingGuaranteesWarn // alone it would only warn
+	f := newFake(t, "fake")
+	delete(f.decls.Guarantees, sandbox.GuaranteeUDPDenied)
+	for _, d := range router.Check(m, []sandbox.Declarations{f.decls}) {
+		if d.Verdict != sandbox.Allow {
+			t.Errorf("%s without a guarantee that nobody relied on: %+v", d.Workload, d.Decision)
+		}
+	}
+	m.Guarantees = map[string]sandbox.GuaranteeSet{"fake": sandbox.SetOf(sandbox.GuaranteeUDPDenied)}
+	for _, d := range router.Check(m, []sandbox.Declarations{f.decls}) {
+		if !errors.Is(d.Err(), sandbox.CodeEgressGuarantee) {
+			t.Errorf("%s without a guarantee that the plan relied on: %+v", d.Workload, d.Decision)
+		}
+	}
+}
+
 func TestAttachRefusesWhatThePlanWouldRefuse(t *testing.T) {
 	t.Parallel()
 	rows := []struct {
