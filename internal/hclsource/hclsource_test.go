@@ -84,6 +84,24 @@ resource "sandbox_workload" "w" {
 		[]string{`main.tf:6 egress_rules["api"].Methods`},
 	},
 	{
+		"an egress rule of a data source",
+		map[string]string{"root/main.tf": `
+data "sandbox_capability_check" "c" {
+  egress_rules = { api = { host = "a.example.com", ports = ["*"], TYPO = ["GET"], paths = ["*"] } }
+}`},
+		"method", "methods",
+		[]string{`main.tf:3 egress_rules["api"].method`},
+	},
+	{
+		"the policy of a data source",
+		map[string]string{"root/main.tf": `
+data "sandbox_capability_check" "c" {
+  policy = { files_in_limits = { max_files = 1, TYPO = 2 } }
+}`},
+		"max_total", "max_total_bytes",
+		[]string{"main.tf:3 policy.files_in_limits.max_total"},
+	},
+	{
 		"an image",
 		map[string]string{"root/main.tf": `
 resource "sandbox_workload" "w" {

@@ -11,7 +11,6 @@ var pure = map[string]bool{
 	"resource.sandbox_workload":     true,
 	"resource.sandbox_manifest":     true,
 	"data.sandbox_capability_check": true,
-	"data.sandbox_posture_diff":     true,
 	"data.sandbox_backend":          true,
 	// Terraform's own, which is nothing but state.
 	"resource.terraform_data": true,

@@ -65,15 +65,10 @@ func (s shapes) of(b *block) *shape {
 	switch b.kind {
 	case "sandbox_policy":
 		return s.policy
-	case "sandbox_workload":
-		return s.workload
+	case "sandbox_workload", "sandbox_capability_check":
+		return s.workload // the data source takes what the resource takes
 	case "sandbox_manifest":
 		return s.manifest
-	case "sandbox_capability_check", "sandbox_posture_diff":
-		return objectOf("a data source", nil, map[string]*shape{
-			"policy": s.policy, "workload": s.workload, "manifest": s.manifest, "workloads": mapOf(s.workload),
-			"old": nil, "new": nil,
-		})
 	default:
 		return nil
 	}
