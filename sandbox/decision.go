@@ -35,7 +35,7 @@ type Finding struct {
 	// Verdict is what this finding alone would decide. Deny refuses, Undecided
 	// waits for a value, Allow is a warning that refuses nothing.
 	Verdict Verdict `json:"verdict"`
-	// Code is stable across releases; each has a page in the docs.
+	// Code is stable across releases; the docs' page of the decision explains each.
 	Code Code `json:"code"`
 	// Subject is who is judged, in the user's words: `workload "report"`. It is
 	// empty where the caller has not named it.

@@ -6,7 +6,8 @@ package sandbox
 // except that with no floor anywhere [DefaultIsolationFloor] holds.
 //
 // Field names are the attribute names of sandbox_policy and the keys of the
-// policy document, in Go's spelling.
+// policy document, in Go's spelling; what shares a prefix there (egress_mode,
+// image_user) is a struct here, and limits drop the suffix _limits.
 type Policy struct {
 	// Name is used in messages and travels with the policy. It may be empty.
 	Name string

@@ -7,7 +7,8 @@ import "strings"
 // value asks for the defaults of every field and names no kind, which refuses.
 //
 // Field names are the attribute names of sandbox_workload and the keys of the
-// workload document, in Go's spelling.
+// workload document, in Go's spelling; what shares a prefix there (egress_mode,
+// egress_hosts) is a struct here, and limits drop the suffix _limits.
 type Spec struct {
 	// Kind names the workload's kind, such as codeact. Required.
 	Kind string
@@ -109,7 +110,8 @@ type Output struct {
 	Name string
 	// MediaType is declared, never sniffed. It may be empty.
 	MediaType string
-	// Optional makes absence normal.
+	// Optional makes absence normal. In Terraform it is required = false: there
+	// the strict answer is what an absent attribute means, here the zero value.
 	Optional bool
 	// Disposition is land when unspecified.
 	Disposition Disposition

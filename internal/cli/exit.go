@@ -43,13 +43,15 @@ const (
   0  everything is allowed
   1  something is refused
   2  there is no answer: bad input, or input that leaves the answer open
-  3  everything is allowed, and more than before (kept for comparisons)`
+  3  everything is allowed, and more than before (kept for comparisons)
+  130  interrupted by a signal`
 	runExitHelp = `Exit codes:
   0  the program ended with 0 and its outputs landed
   1  the manifest or the workload is refused: nothing ran
   2  bad input: nothing ran
   4  the program ended with another code, which is printed, was stopped at a
-     bound, or did not leave an output that it has to`
+     bound, or did not leave an output that it has to
+  130  interrupted by a signal; the sandbox was disposed`
 )
 
 // exit is an error that knows its code. Its error may be nil: then everything
