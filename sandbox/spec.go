@@ -110,8 +110,8 @@ type Output struct {
 	Name string
 	// MediaType is declared, never sniffed. It may be empty.
 	MediaType string
-	// Optional makes absence normal. In Terraform it is required = false: there
-	// the strict answer is what an absent attribute means, here the zero value.
+	// Optional makes absence normal. Terraform and the documents say required =
+	// false: the strict answer is what silence means, there as here.
 	Optional bool
 	// Disposition is land when unspecified.
 	Disposition Disposition

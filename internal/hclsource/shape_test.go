@@ -23,22 +23,18 @@ func TestShapesHaveTheNamesOfTheDocuments(t *testing.T) {
 	all := newShapes()
 	rules := all.policy.names["egress_rules"].element
 	for document, row := range map[string]struct {
-		shape     *shape
-		only      []string
-		alsoNamed map[string]string
+		shape *shape
+		only  []string
 	}{
-		"policy":   {all.policy, []string{"accept_widening", "digest", "on_widening"}, nil},
-		"workload": {all.workload, []string{"backend_facts", "digest", "findings", "policy", "verdict"}, nil},
-		"rule":     {rules, nil, nil},
-		"limits":   {all.policy.names["files_in_limits"], nil, nil},
-		"image":    {all.workload.names["image"], nil, nil},
-		"output":   {all.workload.names["outputs"].element, nil, map[string]string{"optional": "required"}},
+		"policy":   {all.policy, []string{"accept_widening", "digest", "on_widening"}},
+		"workload": {all.workload, []string{"backend_facts", "digest", "findings", "policy", "verdict"}},
+		"rule":     {rules, nil},
+		"limits":   {all.policy.names["files_in_limits"], nil},
+		"image":    {all.workload.names["image"], nil},
+		"output":   {all.workload.names["outputs"].element, nil},
 	} {
 		want := slices.Clone(row.only)
 		for name := range schema.Defs[document].Properties {
-			if other, ok := row.alsoNamed[name]; ok {
-				name = other
-			}
 			want = append(want, name)
 		}
 		slices.Sort(want)

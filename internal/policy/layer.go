@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -212,11 +213,4 @@ func limitRangeFindings(l *sandbox.TransferLimits, path sandbox.FieldPath) []san
 	return findings
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -312,11 +313,4 @@ func typeName(v tftypes.Value) string {
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

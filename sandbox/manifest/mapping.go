@@ -128,14 +128,29 @@ func workloadToWire(s sandbox.Spec) workloadWire {
 	if len(s.Outputs) > 0 {
 		w.Outputs = make(map[string]outputWire, len(s.Outputs))
 		for name, o := range s.Outputs {
-			out := outputWire{Path: o.Path, Name: o.Name, MediaType: o.MediaType, Optional: o.Optional}
-			if !o.Lands() {
-				out.Disposition = o.Disposition
-			}
-			w.Outputs[name] = out
+			w.Outputs[name] = outputToWire(o)
 		}
 	}
 	return w
+}
+
+// outputToWire writes what is not the default, by the words that Terraform has.
+func outputToWire(o sandbox.Output) outputWire {
+	w := outputWire{Path: o.Path, Name: o.Name, MediaType: o.MediaType}
+	if o.Optional {
+		w.Required = new(bool)
+	}
+	if !o.Lands() {
+		w.Disposition = o.Disposition
+	}
+	return w
+}
+
+func outputFromWire(w outputWire) sandbox.Output {
+	return sandbox.Output{
+		Path: w.Path, Name: w.Name, MediaType: w.MediaType,
+		Optional: w.Required != nil && !*w.Required, Disposition: w.Disposition,
+	}
 }
 
 func workloadFromWire(w workloadWire) sandbox.Spec {
@@ -168,7 +183,7 @@ func workloadFromWire(w workloadWire) sandbox.Spec {
 	if len(w.Outputs) > 0 {
 		s.Outputs = make(map[string]sandbox.Output, len(w.Outputs))
 		for name, o := range w.Outputs {
-			s.Outputs[name] = sandbox.Output(o)
+			s.Outputs[name] = outputFromWire(o)
 		}
 	}
 	return s

@@ -97,7 +97,7 @@ type (
 		Path        string              `json:"path"`
 		Name        string              `json:"name,omitzero"`
 		MediaType   string              `json:"media_type,omitzero"`
-		Optional    bool                `json:"optional,omitzero"`
+		Required    *bool               `json:"required,omitzero"` // only false is written
 		Disposition sandbox.Disposition `json:"disposition,omitzero"`
 	}
 
