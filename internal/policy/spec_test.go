@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
@@ -38,5 +39,30 @@ func TestRequirementsThatAreNotKnownAreNotTheDefault(t *testing.T) {
 	s, _ := policy.CompileSpec(spec, sandbox.Known{}.Unknown(sandbox.Path("requires")))
 	if !s.Required().Empty() {
 		t.Errorf("unknown requirements are %s", s.Required())
+	}
+}
+
+func TestOutputsAreReadThroughFilesOut(t *testing.T) {
+	t.Parallel()
+	with, without := sandbox.SetOf(sandbox.CapabilityFilesOut), sandbox.SetOf(sandbox.CapabilityExec)
+	declared := map[string]sandbox.Output{"a": {Path: "a.txt"}}
+	consumed := map[string]sandbox.Output{"a": {Path: "a.txt", Disposition: sandbox.DispositionConsume}}
+	for name, row := range map[string]struct {
+		spec     sandbox.Spec
+		accepted bool
+	}{
+		"outputs with files_out":         {sandbox.Spec{Requires: &with, Outputs: declared}, true},
+		"outputs without it":             {sandbox.Spec{Requires: &without, Outputs: declared}, false},
+		"outputs under the default":      {sandbox.Spec{Outputs: declared}, false},
+		"outputs that are only consumed": {sandbox.Spec{Requires: &without, Outputs: consumed}, false},
+		"outputs named at call time":     {sandbox.Spec{Requires: &without, OutputsNamedAtCallTime: true}, false},
+		"no outputs without it":          {sandbox.Spec{Requires: &without}, true},
+	} {
+		row.spec.Kind = "codeact"
+		_, findings := policy.CompileSpec(row.spec, sandbox.Known{})
+		err := sandbox.Decide(findings).Err()
+		if row.accepted != (err == nil) || !row.accepted && !errors.Is(err, sandbox.CodeOutputsNeedFilesOut) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

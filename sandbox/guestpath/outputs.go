@@ -1,38 +1,8 @@
 package guestpath
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
-
-// ValidateOutputs judges the outputs that a workload declares, as a plan and as a
-// collection do: each names one literal path below the work directory, each that
-// lands does so under an acceptable name, no two land under one name, and
-// declaring any, or leaving them to be named at call time, requires files_out.
-//
-// All findings come back, in the order of the outputs' names, which is the order
-// in which they are collected. Paths in them start at the workload.
-func ValidateOutputs(spec sandbox.Spec) []sandbox.Finding {
-	var findings []sandbox.Finding
-	if len(spec.Outputs) > 0 || spec.OutputsNamedAtCallTime {
-		if !spec.RequiredCapabilities().Has(sandbox.CapabilityFilesOut) {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeOutputsNeedFilesOut, Path: sandbox.Path("requires"),
-				Found:    "outputs with requires = " + spec.RequiredCapabilities().String(),
-				Required: sandbox.CapabilityFilesOut.String(),
-				Remedy:   "add " + sandbox.CapabilityFilesOut.String() + " to requires",
-			})
-		}
-	}
-	names := slices.Sorted(maps.Keys(spec.Outputs))
-	outputs := make([]OutputAt, len(names))
-	for i, name := range names {
-		outputs[i] = OutputAt{At: sandbox.Path("outputs", sandbox.MapKey(name)), Output: spec.Outputs[name]}
-	}
-	return append(findings, CheckOutputs(spec.WorkDir, outputs, NormalizeArtifactName)...)
-}
 
 // OutputAt is an output and where it was declared.
 type OutputAt struct {
@@ -40,7 +10,10 @@ type OutputAt struct {
 	sandbox.Output
 }
 
-// CheckOutputs judges outputs in their order, whoever named them. deliver is the
+// CheckOutputs judges outputs in their order, whoever named them, as a plan and as
+// a collection do: each names one literal path below the work directory, each that
+// lands does so under an acceptable name, and no two land under one name. All
+// findings come back, each at or below where its output was declared. deliver is the
 // spelling under which a sink lands a name: [NormalizeArtifactName], or nil for
 // one that keeps names as they are. An empty workDir is the default one.
 func CheckOutputs(workDir string, outputs []OutputAt, deliver func(string) string) []sandbox.Finding {

@@ -1,6 +1,8 @@
 package guestpath_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -13,29 +15,30 @@ func TestDeclaredOutputsAreJudgedWhereTheyWereDeclared(t *testing.T) {
 	consume := func(path string) sandbox.Output {
 		return sandbox.Output{Path: path, Disposition: sandbox.DispositionConsume}
 	}
-	files := sandbox.SetOf(sandbox.CapabilityExec, sandbox.CapabilityFilesOut)
 	type outputs = map[string]sandbox.Output
 	for name, test := range map[string]struct {
-		spec sandbox.Spec
-		want []string // code at path
+		outputs outputs
+		want    []string // code at path
 	}{
-		"nothing":               {sandbox.Spec{}, nil},
-		"plain":                 {sandbox.Spec{Requires: &files, Outputs: outputs{"a": land("a.txt", ""), "b": land("d/b.txt", "b")}}, nil},
-		"without files_out":     {sandbox.Spec{Outputs: outputs{"a": consume("a")}}, []string{"spec.outputs_need_files_out at requires"}},
-		"named at call time":    {sandbox.Spec{OutputsNamedAtCallTime: true}, []string{"spec.outputs_need_files_out at requires"}},
-		"a path that climbs":    {sandbox.Spec{Requires: &files, Outputs: outputs{"a": land("../a", "")}}, []string{`output.name_invalid at outputs["a"].path`}},
-		"to consume as well":    {sandbox.Spec{Requires: &files, Outputs: outputs{"a": consume("../a")}}, []string{`output.name_invalid at outputs["a"].path`}},
-		"no guest path":         {sandbox.Spec{Requires: &files, Outputs: outputs{"a": land("a\u0085", "")}}, []string{`spec.output_invalid at outputs["a"].path`}},
-		"a bad landing name":    {sandbox.Spec{Requires: &files, Outputs: outputs{"a": land("a", "/a")}}, []string{`output.name_invalid at outputs["a"].name`}},
-		"two that meet":         {sandbox.Spec{Requires: &files, Outputs: outputs{"a": land("x", ""), "b": land("d/x", "X")}}, []string{`output.name_collision at outputs["b"]`}},
-		"one that stays behind": {sandbox.Spec{Requires: &files, Outputs: outputs{"a": land("x", ""), "b": consume("X")}}, nil},
-		"all at once": {sandbox.Spec{Outputs: outputs{"a": land("", ""), "b": land("b", ""), "c": land("B", "")}}, []string{
-			"spec.outputs_need_files_out at requires", `output.name_invalid at outputs["a"].path`, `output.name_collision at outputs["c"]`,
+		"nothing":               {nil, nil},
+		"plain":                 {outputs{"a": land("a.txt", ""), "b": land("d/b.txt", "b")}, nil},
+		"a path that climbs":    {outputs{"a": land("../a", "")}, []string{`output.name_invalid at outputs["a"].path`}},
+		"to consume as well":    {outputs{"a": consume("../a")}, []string{`output.name_invalid at outputs["a"].path`}},
+		"no guest path":         {outputs{"a": land("a\u0085", "")}, []string{`spec.output_invalid at outputs["a"].path`}},
+		"a bad landing name":    {outputs{"a": land("a", "/a")}, []string{`output.name_invalid at outputs["a"].name`}},
+		"two that meet":         {outputs{"a": land("x", ""), "b": land("d/x", "X")}, []string{`output.name_collision at outputs["b"]`}},
+		"one that stays behind": {outputs{"a": land("x", ""), "b": consume("X")}, nil},
+		"all at once": {outputs{"a": land("", ""), "b": land("b", ""), "c": land("B", "")}, []string{
+			`output.name_invalid at outputs["a"].path`, `output.name_collision at outputs["c"]`,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			findings := guestpath.ValidateOutputs(test.spec)
+			var declared []guestpath.OutputAt
+			for _, name := range slices.Sorted(maps.Keys(test.outputs)) {
+				declared = append(declared, guestpath.OutputAt{At: sandbox.Path("outputs", sandbox.MapKey(name)), Output: test.outputs[name]})
+			}
+			findings := guestpath.CheckOutputs("", declared, guestpath.NormalizeArtifactName)
 			var got []string
 			for _, f := range findings {
 				if f.Found == "" || f.Required == "" || f.Remedy == "" || f.Verdict != sandbox.Deny {
