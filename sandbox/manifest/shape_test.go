@@ -58,7 +58,13 @@ func TestTheSchemaIsReadAsACompleteReaderReadsIt(t *testing.T) {
 	}
 	replacements := []any{
 		"", "x", strings.Repeat("x", 2000), true, false, 0.0, 1.0, -1.0, float64(1 << 53),
-		[]any{}, []any{"exec"}, []any{"exec", "exec"}, []any{1.0}, map[string]any{}, map[string]any{"x": "y"}, map[string]any{"": "y"},
+		[]any{},
+		[]any{"exec"},
+		[]any{"exec", "exec"},
+		[]any{1.0},
+		map[string]any{},
+		map[string]any{"x": "y"},
+		map[string]any{"": "y"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var document any
