@@ -51,7 +51,7 @@ const (
   2  bad input: nothing ran
   4  the program ended with another code, which is printed, was stopped at a
      bound, or did not leave an output that it has to
-  130  interrupted by a signal; the sandbox was disposed`
+  130  interrupted by a signal`
 )
 
 // exit is an error that knows its code. Its error may be nil: then everything
