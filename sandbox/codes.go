@@ -66,6 +66,7 @@ const (
 	CodeImagePrebuiltDenied     Code = "image.prebuilt_denied"
 	CodeImageRegistryDenied     Code = "image.registry_denied"
 	CodeImageDigestRequired     Code = "image.digest_required"
+	CodeImageUnsupported        Code = "image.not_supported"
 	CodeImageUserUnfit          Code = "image.user_unfit"
 	CodeImageUserDenied         Code = "image.user_denied"
 	CodeImageInvalid            Code = "image.invalid"
@@ -194,6 +195,7 @@ var codeTable = [...]codeInfo{
 	{CodeImagePrebuiltDenied, ErrPermission, "Policy denies prebuilt images", "The workload names a catalogue image and the policy does not allow those."},
 	{CodeImageRegistryDenied, ErrPermission, "Image comes from a registry the policy does not list", "The registry of the reference is compared whole, host and port."},
 	{CodeImageDigestRequired, ErrPermission, "Image is not pinned by digest", "The policy wants images named by content, not by a tag that can move."},
+	{CodeImageUnsupported, ErrUnsupported, "Backend makes no sandbox from such an image", "The backend declares from which sources it takes images, a catalogue or a registry, and the workload names another."},
 	{CodeImageUserUnfit, ErrUnsupported, "Image user cannot do what the workload requires", "The backend writes files as root and the image's program runs as somebody else, so it can create nothing beside them."},
 	{CodeImageUserDenied, ErrPermission, "Image runs as a user the policy denies", "The policy bounds which user an image may run as; a user nobody knows is undecided and refused at run time."},
 	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> where one is given."},

@@ -20,6 +20,9 @@ type Declarations struct {
 	// MethodTokens are the HTTP methods it can tell apart. Nil is any token; it
 	// only matters where egress_methods is offered.
 	MethodTokens []string
+	// ImageSources are the ways of naming an image that it can make a sandbox
+	// from. Empty refuses only a workload that names one.
+	ImageSources ImageSourceSet
 	// OSFamilies are the guests it has. Empty refuses only a workload that asks.
 	OSFamilies OSFamilySet
 	// IsolationScopes are the sharings it keeps apart; empty is read as

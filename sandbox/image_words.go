@@ -96,3 +96,34 @@ func (p PrebuiltRule) MarshalText() ([]byte, error) { return prebuiltRules.marsh
 
 // UnmarshalText accepts exactly what [ParsePrebuiltRule] does.
 func (p *PrebuiltRule) UnmarshalText(text []byte) error { return prebuiltRules.unmarshal(p, text) }
+
+// ImageSource is a way of naming what a sandbox is made from.
+type ImageSource uint8
+
+const (
+	ImageSourceUnspecified ImageSource = iota
+	// ImageSourcePrebuilt: a name of the service's catalogue.
+	ImageSourcePrebuilt
+	// ImageSourceReference: a registry reference.
+	ImageSourceReference
+)
+
+var imageSources = vocabulary[ImageSource]{
+	noun:  "image source",
+	words: []string{"", "prebuilt", "reference"},
+}
+
+// ParseImageSource reads "prebuilt" or "reference", exactly as written.
+func ParseImageSource(text string) (ImageSource, error) { return imageSources.parse(text) }
+
+// ImageSources lists every value.
+func ImageSources() []ImageSource { return imageSources.all() }
+
+// String is the value's text, empty when unspecified.
+func (i ImageSource) String() string { return imageSources.text(i) }
+
+// MarshalText fails on a value outside the vocabulary.
+func (i ImageSource) MarshalText() ([]byte, error) { return imageSources.marshal(i) }
+
+// UnmarshalText accepts exactly what [ParseImageSource] does.
+func (i *ImageSource) UnmarshalText(text []byte) error { return imageSources.unmarshal(i, text) }

@@ -26,6 +26,7 @@ type (
 	OSFamilySet         = Set[OSFamily]
 	IsolationScopeSet   = Set[IsolationScope]
 	AuthorityChannelSet = Set[AuthorityChannel]
+	ImageSourceSet      = Set[ImageSource]
 )
 
 // SetOf makes a set. The zero word is unspecified and is left out.

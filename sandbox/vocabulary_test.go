@@ -107,6 +107,7 @@ func TestEveryWordParsesExactlyAndReadsBack(t *testing.T) {
 		vocabularyOf("prebuilt rule", sandbox.ParsePrebuiltRule, sandbox.PrebuiltRules, "deny", "allow"),
 		vocabularyOf("on widening", sandbox.ParseOnWidening, sandbox.OnWidenings, "allow", "warn", "refuse"),
 		vocabularyOf("missing guarantees", sandbox.ParseMissingGuarantees, sandbox.MissingGuaranteesRules, "warn", "refuse"),
+		vocabularyOf("image source", sandbox.ParseImageSource, sandbox.ImageSources, "prebuilt", "reference"),
 		vocabularyOf("principal", sandbox.ParsePrincipal, sandbox.Principals, "guest", "root"),
 	}
 	for _, c := range cases {

@@ -118,6 +118,7 @@ func factsText(d sandbox.Declarations, source string) string {
 		scopes = sandbox.SetOf(sandbox.ScopeConversation)
 	}
 	page.Row("kept apart", "by "+strings.Join(scopes.Strings(), ", by "))
+	page.Row("images", wordsOrNone(d.ImageSources.Strings()))
 	page.Row("guests", wordsOrNone(d.OSFamilies.Strings()))
 	identity := "none attached"
 	if d.AttachedIdentity.Attached() {

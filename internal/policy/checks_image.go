@@ -11,15 +11,35 @@ import (
 // the workload does.
 func (q *question) image() {
 	if q.spec.open.image {
-		if q.imagesBounded() || q.userMatters() {
+		if q.imagesBounded() || q.userMatters() || q.backend.decl.ImageSources.Len() < len(sandbox.ImageSources()) {
 			q.wait(at("image"), "image", "whether the policy and the backend accept it")
 		}
 		return
 	}
+	q.imageSource()
 	for i := range q.policy.layers {
 		q.imageWithin(&q.policy.layers[i])
 	}
 	q.imageUser()
+}
+
+// imageSource asks whether the backend makes sandboxes from such an image.
+func (q *question) imageSource() {
+	img, have := q.spec.spec.Image, q.backend.decl.ImageSources
+	q.imageFrom("prebuilt", img.Prebuilt, have.Has(sandbox.ImageSourcePrebuilt))
+	q.imageFrom("reference", img.Reference, have.Has(sandbox.ImageSourceReference))
+}
+
+func (q *question) imageFrom(field, named string, served bool) {
+	switch {
+	case served:
+	case !q.imageKnown(field):
+		q.wait(q.imageField(field), "image."+field, "whether the backend makes a sandbox from it")
+	case named != "":
+		q.deny(sandbox.CodeImageUnsupported, q.imageField(field), sandbox.Echo(named),
+			"an image source of backend "+q.backendName()+": "+q.backend.decl.ImageSources.String(),
+			"leave the image out, or choose another backend")
+	}
 }
 
 func (q *question) imagesBounded() bool {

@@ -40,6 +40,7 @@ func fits() (sandbox.Policy, sandbox.Spec, sandbox.Declarations) {
 		Capabilities: &everything,
 		EgressModes:  sandbox.SetOf(sandbox.EgressAllowlist, sandbox.EgressClosed),
 		Guarantees:   guarantees,
+		ImageSources: sandbox.SetOf(sandbox.ImageSources()...),
 		OSFamilies:   sandbox.SetOf(sandbox.OSFamilyPOSIX),
 	}
 	return p, s, d
@@ -164,6 +165,15 @@ func TestDecisionRows(t *testing.T) {
 			w.s.Egress.Guarantees = sandbox.SetOf(sandbox.GuaranteePathConfined)
 		}, []string{"egress.guarantee_missing at egress_guarantees"}, "path_confined"},
 		{"a call scope the backend cannot keep", func(w world) { w.p.MinimumIsolationScope = sandbox.ScopeCall }, []string{"scope.not_enforced at isolation_scope"}, "call"},
+		{"an image where the backend takes none", func(w world) {
+			w.d.ImageSources = sandbox.ImageSourceSet{}
+			w.s.Image.Prebuilt = "python-3.13"
+		}, []string{"image.not_supported at image.prebuilt"}, "python-3.13"},
+		{"no image where the backend takes none", func(w world) { w.d.ImageSources = sandbox.ImageSourceSet{} }, nil, ""},
+		{"a reference where the backend has a catalogue only", func(w world) {
+			w.d.ImageSources = sandbox.SetOf(sandbox.ImageSourcePrebuilt)
+			w.s.Image.Reference = "registry.example.com/a:1"
+		}, []string{"image.not_supported at image.reference"}, "registry.example.com"},
 		{"a prebuilt image the policy denies", func(w world) {
 			w.p.Images.Prebuilt = sandbox.PrebuiltDeny
 			w.s.Image.Prebuilt = "python-3.13"

@@ -113,6 +113,7 @@ func drawDeclarations(t *rapid.T) sandbox.Declarations {
 		IsolationEvidence: sandbox.Evidence{Kind: pick(t, "rung evidence", sandbox.EvidenceKinds()...)},
 		EgressModes:       subset(t, "modes", sandbox.EgressModes()),
 		Guarantees:        map[sandbox.Guarantee]sandbox.Evidence{},
+		ImageSources:      subset(t, "image sources", sandbox.ImageSources()),
 		OSFamilies:        subset(t, "families", sandbox.OSFamilies()),
 		IsolationScopes:   subset(t, "scopes", sandbox.IsolationScopes()),
 		FilesAs:           pick(t, "files as", sandbox.PrincipalUnspecified, sandbox.PrincipalGuest, sandbox.PrincipalRoot),

@@ -19,6 +19,7 @@ func (t computedTypes) backend(d sandbox.Declarations, source string) computed {
 		"method_tokens":       textsOrNull(d.MethodTokens),
 		"files_in_limits":     limitsValue(t["files_in_limits"], d.FilesIn),
 		"files_out_limits":    limitsValue(t["files_out_limits"], d.FilesOut),
+		"image_sources":       textsValue(d.ImageSources.Strings()),
 		"os_families":         textsValue(d.OSFamilies.Strings()),
 		"isolation_scopes":    textsValue(d.IsolationScopes.Strings()),
 		"files_as":            textValue(d.FilesAs.String()),

@@ -35,6 +35,7 @@ func backendSchema() schema.Schema {
 			"method_tokens":    computedTexts("The HTTP methods that can be told apart in rules. Null is any."),
 			"files_in_limits":  limitsOutput("What transfers into a sandbox are bounded by."),
 			"files_out_limits": limitsOutput("What transfers out of a sandbox are bounded by."),
+			"image_sources":    computedTexts("The ways of naming an image that sandboxes are made from, each one of " + anyOf(sandbox.ImageSources()) + ". None when empty."),
 			"os_families":      computedTexts("The OS families of the guests, each one of " + anyOf(sandbox.OSFamilies()) + "."),
 			"isolation_scopes": computedTexts("The sharings of one sandbox that are kept apart, each one of " + anyOf(sandbox.IsolationScopes()) + "."),
 			"files_as":         computedText("As whom files are written in the guest, one of " + anyOf(sandbox.Principals()) + "."),

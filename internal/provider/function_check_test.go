@@ -120,12 +120,15 @@ func TestCheckLeavesOpenWhatUnknownValuesDecide(t *testing.T) {
 func TestCheckDeniesAnImageWhoseUserNobodyKnows(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, offline())
-	policy := with(agents(), map[string]any{"image_user": "non_root"})
+	policy := with(agents(), map[string]any{"image_user": "non_root", "minimum_evidence": "documented"})
 	for name, c := range map[string]struct {
 		user any
 		want string
 	}{"another user": {"1000", "allow"}, "root": {"root", "deny"}, "nobody knows": {nil, "deny"}, "not known yet": {notKnown{}, "unknown"}} {
-		workload := spec(map[string]any{"image": map[string]any{"reference": "registry.example.com/a:1", "user": c.user}})
+		workload := spec(map[string]any{
+			"backend": "docker", "requires": []string{"exec", "files_out"},
+			"image": map[string]any{"reference": "registry.example.com/a:1", "user": c.user},
+		})
 		if got := s.call(t, "check", policy, workload); got.of(t, "verdict") != c.want {
 			t.Errorf("%s: %s, want %s", name, got.of(t, "verdict"), c.want)
 		}

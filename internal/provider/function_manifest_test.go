@@ -53,8 +53,16 @@ func TestManifestFunctionRefuses(t *testing.T) {
 		"a denied workload": {[]any{agents(), one(map[string]any{"requires": []string{"exec", "files_out"}})}, 1, []string{`capability.missing at workloads["report"].requires`}},
 		"one of two":        {[]any{agents(), map[string]any{"a": spec(nil), "b": spec(map[string]any{"backend": "docker"})}}, 1, []string{`capability.missing at workloads["b"].requires`, `isolation.evidence_insufficient at workloads["b"].backend`}},
 		"a loosened policy": {[]any{with(agents(), map[string]any{"minimum_isolation": "vm"}), good}, 1, []string{`isolation.below_floor at workloads["report"].backend`}},
+		"an image where the backend takes none": {
+			[]any{agents(), one(map[string]any{"image": map[string]any{"reference": "registry.example.com/a:1"}})},
+			1,
+			[]string{`image.not_supported at workloads["report"].image.reference`},
+		},
 		"an image whose user nobody knows": {
-			[]any{with(agents(), map[string]any{"image_user": "non_root"}), one(map[string]any{"image": map[string]any{"reference": "registry.example.com/a:1"}})},
+			[]any{
+				with(agents(), map[string]any{"image_user": "non_root", "minimum_evidence": "documented"}),
+				one(map[string]any{"backend": "docker", "requires": []string{"exec", "files_out"}, "image": map[string]any{"reference": "registry.example.com/a:1"}}),
+			},
 			1,
 			[]string{`image.user_denied at workloads["report"].image.user`},
 		},

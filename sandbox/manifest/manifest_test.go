@@ -126,7 +126,7 @@ func TestPolicyWorkloadAndBackendDocumentsReadBack(t *testing.T) {
 		Capabilities:      &caps, FilesIn: &limits, FilesOut: &limits,
 		EgressModes:  sandbox.SetOf(sandbox.EgressClosed),
 		Guarantees:   map[sandbox.Guarantee]sandbox.Evidence{sandbox.GuaranteeUDPDenied: {Kind: sandbox.EvidenceProbed}},
-		MethodTokens: []string{"GET"}, OSFamilies: sandbox.SetOf(sandbox.OSFamilyPOSIX),
+		MethodTokens: []string{"GET"}, ImageSources: sandbox.SetOf(sandbox.ImageSourcePrebuilt), OSFamilies: sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes: sandbox.SetOf(sandbox.ScopeCall), FilesAs: sandbox.PrincipalRoot,
 		AttachedIdentity: sandbox.AttachedIdentity{
 			Scope: sandbox.IdentityScopePerScope, RetentionSeconds: 5, Channels: sandbox.SetOf(sandbox.ChannelEgressHeader),
@@ -320,6 +320,7 @@ func TestTheSchemaNamesTheWholeVocabulary(t *testing.T) {
 	same("policy", "image_prebuilt", texts(sandbox.PrebuiltRules()))
 	same("policy", "image_user", texts(sandbox.ImageUsers()))
 	same("workload", "os_family", texts(sandbox.OSFamilies()))
+	same("backendDocument", "image_sources", texts(sandbox.ImageSources()))
 	same("backendDocument", "files_as", texts(sandbox.Principals()))
 }
 

@@ -113,6 +113,7 @@ type (
 		EgressModes        []string                `json:"egress_modes,omitzero"`
 		Guarantees         map[string]evidenceWire `json:"guarantees,omitzero"`
 		MethodTokens       []string                `json:"method_tokens,omitzero"`
+		ImageSources       []string                `json:"image_sources,omitzero"`
 		OSFamilies         []string                `json:"os_families,omitzero"`
 		IsolationScopes    []string                `json:"isolation_scopes,omitzero"`
 		AttachedIdentity   *attachedIdentityWire   `json:"attached_identity,omitzero"`

@@ -28,6 +28,7 @@ func Declarations(e *Engine) sandbox.Declarations {
 		IsolationEvidence: sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: "sandboxtest, in memory"},
 		Capabilities:      &can,
 		EgressModes:       sandbox.SetOf(sandbox.EgressClosed),
+		ImageSources:      sandbox.SetOf(sandbox.ImageSources()...),
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes:   sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
 		FilesAs:           e.options.Access[0].As,

@@ -124,6 +124,7 @@ func Ideal(spec sandbox.Spec) sandbox.Declarations {
 		FilesOut:          &unlimited,
 		EgressModes:       sandbox.SetOf(sandbox.EgressModes()...),
 		Guarantees:        guarantees,
+		ImageSources:      sandbox.SetOf(sandbox.ImageSources()...),
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilies()...),
 		IsolationScopes:   sandbox.SetOf(sandbox.IsolationScopes()...),
 		ProgramChannels: []sandbox.ProgramChannel{
