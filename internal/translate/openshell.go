@@ -279,8 +279,10 @@ func (r *reader) shellAllow(e *endpoint, allow node) (method, path string, ok bo
 	}
 	switch {
 	case e.selector == "*" || c.prefix != "*" && below(c.prefix, e.selector):
-	case c.prefix == "*" || below(e.selector, c.prefix):
+	case c.stars > 1 && (c.prefix == "*" || below(e.selector, c.prefix)):
 		c = cover{prefix: e.selector, tight: true}
+	case c.stars == 1 && below(e.selector, c.prefix):
+		c = cover{prefix: e.selector, tight: true, beyond: e.selector + "/x"}
 	default:
 		return "", "", false // the endpoint is never chosen for it
 	}
@@ -289,7 +291,8 @@ func (r *reader) shellAllow(e *endpoint, allow node) (method, path string, ok bo
 }
 
 // shellDeny reads one deny rule. What it asks beyond method and path makes it deny
-// less, and is left out of the denial.
+// less, and is left out of the denial. It holds among the endpoints that are chosen
+// by the same path.
 func (r *reader) shellDeny(e *endpoint, rule node) {
 	broad := ""
 	for name := range rule.fields() {
@@ -313,6 +316,8 @@ func (r *reader) shellDeny(e *endpoint, rule node) {
 	}
 	for _, host := range e.hosts {
 		r.deny(rule, sandbox.EgressRule{Host: host, Ports: e.ports, Methods: methods, Paths: []string{path}}, 0, broad, false)
+		selector := e.selector
+		r.denials[len(r.denials)-1].applies = func(g *grant) bool { return g.within == selector }
 	}
 }
 

@@ -12,6 +12,8 @@ type cover struct {
 	// admits and the pattern does not, empty where there is none.
 	tight  bool
 	beyond string
+	// stars are how many end the pattern: none, one segment, or any number.
+	stars int
 }
 
 // coverPath reads patterns of literal segments that may end in "/*" or "/**".
@@ -23,11 +25,15 @@ type cover struct {
 // not tight.
 func coverPath(pattern string) cover {
 	switch pattern {
-	case "", "*", "**", "/*", "/**":
-		return cover{prefix: "*", tight: true}
+	case "", "**", "/**":
+		return cover{prefix: "*", tight: true, stars: 2}
+	case "*", "/*":
+		return cover{prefix: "*", tight: true, stars: 1, beyond: "/x/x"}
 	}
+	stars := 2
 	literal, starred := strings.CutSuffix(pattern, "/**")
 	if !starred {
+		stars = 1
 		literal, starred = strings.CutSuffix(pattern, "/*")
 	}
 	if at := strings.IndexAny(literal, "*?[]{}"); at >= 0 || !strings.HasPrefix(literal, "/") {
@@ -43,7 +49,7 @@ func coverPath(pattern string) cover {
 	case literal == "/":
 		return cover{prefix: "*"}
 	case starred:
-		return cover{prefix: literal, tight: true, beyond: literal}
+		return cover{prefix: literal, tight: true, beyond: literal, stars: stars}
 	default:
 		return cover{prefix: literal, tight: true, beyond: literal + "/x"}
 	}

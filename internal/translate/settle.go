@@ -34,7 +34,7 @@ func (r *reader) settle() {
 		}
 	}
 	r.write(rules)
-	r.assert(egress.NewSet(rules))
+	r.assert(rules)
 }
 
 // remaining is what the denials leave of a grant.
@@ -101,7 +101,7 @@ func (r *reader) write(rules []egress.Rule) {
 
 // assert makes never_reaches of denials that cover all ports, methods and paths of
 // a host that nothing permits.
-func (r *reader) assert(permitted *egress.Set) {
+func (r *reader) assert(rules []egress.Rule) {
 	var never []egress.Rule
 	for i := range r.denials {
 		d := &r.denials[i]
@@ -116,6 +116,10 @@ func (r *reader) assert(permitted *egress.Set) {
 	}
 	slices.SortFunc(never, func(a, b egress.Rule) int { return cmp.Compare(a.Host().String(), b.Host().String()) })
 	never = slices.CompactFunc(never, egress.Rule.Equal)
+	if len(never) == 0 {
+		return
+	}
+	permitted := egress.NewSet(rules)
 	if _, overlaps := egress.NewSet(never).Overlaps(permitted); !overlaps {
 		for _, rule := range never {
 			r.policy.NeverReaches = append(r.policy.NeverReaches, rule.Host().String())
