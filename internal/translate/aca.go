@@ -48,7 +48,7 @@ func (r *reader) aca(root node) {
 		case name == "customerVnetConnectionName", name == "connections", name == "gatewayConnections":
 			r.lose(value, Narrows, "left out: what "+name+" connects to", "name the hosts behind it in egress_rules")
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	switch {
@@ -90,7 +90,7 @@ func (r *reader) acaPolicy(p node) {
 		case "hookRef", "proxyActions", "tds":
 			r.lose(value, Unknown, name+" lets something else decide about traffic", "")
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	for _, rule := range r.mappings(p, "hostRules") {
@@ -108,7 +108,7 @@ func (r *reader) acaCopy(p, inner node) bool {
 		r.acaPolicy(inner)
 		for name, value := range p.fields() {
 			if name != "http" {
-				r.unknown(value, name, Unknown)
+				r.unknown(value, name)
 			}
 		}
 		return false

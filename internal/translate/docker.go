@@ -53,7 +53,7 @@ func (r *reader) dockerKit(root node) {
 		case listed:
 			r.elsewhere(value, name, remedy)
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (r *reader) dockerPermissions(permissions node) {
 			r.dockerNetwork(value, "allow", "deny")
 			continue
 		}
-		r.unknown(value, name, Unknown)
+		r.unknown(value, name)
 	}
 }
 
@@ -87,11 +87,11 @@ func (r *reader) dockerCapabilities(root node) {
 				case "install":
 					r.lose(value, Narrows, "left out: what may be reached while the kit is installed; a policy holds all the time", "have an image that needs no installing")
 				default:
-					r.unknown(value, phase, Unknown)
+					r.unknown(value, phase)
 				}
 			}
 		case strings.HasPrefix(kind, "com.docker.sandbox/network"):
-			r.unknown(capability, kind, Unknown)
+			r.unknown(capability, kind)
 		default:
 			r.elsewhere(capability, "capability "+sandbox.Echo(kind), "")
 		}
@@ -110,7 +110,7 @@ func (r *reader) dockerNetwork(network node, allow, deny string) {
 		case "publishedPorts", "serviceAuth", "serviceDomains":
 			r.elsewhere(value, name, "give the credential to a host tool")
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	portless := false
@@ -141,7 +141,7 @@ func (r *reader) dockerPolicy(policy node) {
 		case "teams", "scope":
 			r.elsewhere(value, name, "a policy holds for the workloads that name it")
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	for _, rule := range r.mappings(policy, "rules") {
@@ -162,7 +162,7 @@ func (r *reader) dockerRule(rule node) {
 		case "read", "write":
 			r.elsewhere(action, "the file system", "")
 		default:
-			r.unknown(action, text, Unknown)
+			r.unknown(action, text)
 		}
 	}
 	name, decision := r.text(rule, "name"), r.word(rule, "decision", "allow", "deny")

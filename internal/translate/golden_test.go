@@ -19,11 +19,11 @@ var samples = map[string]translate.Source{
 	"networkpolicy.yaml": translate.NetworkPolicy, "openshell.yaml": translate.OpenShell,
 }
 
-func sample(t testing.TB, name string) []byte {
-	t.Helper()
+func sample(tb testing.TB, name string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }

@@ -48,7 +48,7 @@ func (r *reader) networkPolicy(o node) {
 		case "status":
 			r.elsewhere(value, name, "")
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	spec, ok := r.mapping(o, "spec")
@@ -68,7 +68,7 @@ func (r *reader) networkPolicy(o node) {
 		case "ingress":
 			r.elsewhere(value, name, "nothing connects to a sandbox")
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	if !restricts {

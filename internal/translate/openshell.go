@@ -29,7 +29,7 @@ func (r *reader) openShell(root node) {
 				r.lose(at, Widens, "middleware "+sandbox.Echo(middleware)+" may stop or change requests that rules permit; nothing does here", "")
 			}
 		default:
-			r.unknown(value, name, Unknown)
+			r.unknown(value, name)
 		}
 	}
 	policies, _ := r.mapping(root, "network_policies")

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,8 +65,8 @@ func (r *reader) lose(at node, effect Effect, why, remedy string) {
 }
 
 // unknown lists a name that the reader does not know.
-func (r *reader) unknown(at node, name string, effect Effect) {
-	r.lose(at, effect, "nothing is known of "+sandbox.Echo(name), "look it up in the source's documentation; it may restrict or permit something")
+func (r *reader) unknown(at node, name string) {
+	r.lose(at, Unknown, "nothing is known of "+sandbox.Echo(name), "look it up in the source's documentation; it may restrict or permit something")
 }
 
 // elsewhere lists a part that is about something else than the network.
@@ -222,10 +223,8 @@ func (r *reader) word(n node, name string, words ...string) string {
 		return ""
 	}
 	text := r.textOf(v)
-	for _, w := range words {
-		if text == w {
-			return text
-		}
+	if slices.Contains(words, text) {
+		return text
 	}
 	if r.err == nil {
 		r.fail(documentError(sandbox.CodeUnknownWord, v.path, v.value.Line, sandbox.Echo(text), "one of "+strings.Join(words, ", "), "write one of these"))

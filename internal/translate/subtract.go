@@ -158,7 +158,7 @@ func withoutPorts(from, take []egress.PortRange) remains {
 }
 
 func portRange(first, last int) string {
-	return egress.PortRange{First: uint16(first), Last: uint16(last)}.String() //nolint:gosec // both come from ports
+	return egress.PortRange{First: uint16(first), Last: uint16(last)}.String()
 }
 
 // withoutMethods takes methods away; nil is any.
