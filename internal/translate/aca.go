@@ -175,10 +175,6 @@ func (r *reader) acaRule(rule node, order int) {
 	strange := r.strange(rule, "name", "match", "action")
 	match, matches := r.mapping(rule, "match")
 	action, acts := r.mapping(rule, "action")
-	if !acts {
-		r.lose(rule, Unknown, "left out: a rule without an action", "")
-		return
-	}
 	host := r.text(match, "host")
 	if !matches || host == "" {
 		host = "*"
@@ -188,6 +184,11 @@ func (r *reader) acaRule(rule node, order int) {
 	name := r.text(rule, "name")
 	if name == "" {
 		name = host
+	}
+	if !acts {
+		r.lose(rule, Narrows, "left out: a rule without an action", "write the rule by hand")
+		r.acaDeny(rule, egress, order, "a rule without an action may refuse", false)
+		return
 	}
 	kind := r.text(action, "type")
 	switch kind {

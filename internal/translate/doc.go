@@ -7,7 +7,7 @@
 // effect. Nothing is guessed: what a reader does not know is a loss.
 //
 // The rule that all readers keep: the policy never admits a request that the
-// source refuses, unless a loss with the effect [Widens] names where. So a
+// source refuses, unless a loss with the effect [Widens] or [Unknown] names where. So a
 // denial is subtracted from what it carves into, what cannot be written without
 // becoming wider in hosts, addresses, ports or methods is left out, and no source
 // is ever read as unrestricted.

@@ -80,6 +80,7 @@ func (r *reader) dockerCapabilities(root node) {
 		config, _ := r.mapping(capability, "config")
 		switch {
 		case kind == "com.docker.sandbox/network-policy@1":
+			strange, before := r.strange(capability, "type", "config", "optional", "description"), len(r.grants)
 			for phase, value := range config.fields() {
 				switch phase {
 				case "runtime":
@@ -89,6 +90,9 @@ func (r *reader) dockerCapabilities(root node) {
 				default:
 					r.unknown(value, phase)
 				}
+			}
+			if strange {
+				r.grants = r.grants[:before] // what it denies stays
 			}
 		case strings.HasPrefix(kind, "com.docker.sandbox/network"):
 			r.unknown(capability, kind)
@@ -152,8 +156,29 @@ func (r *reader) dockerPolicy(policy node) {
 // dockerRule reads {name, actions, resources, decision}.
 func (r *reader) dockerRule(rule node) {
 	strange := r.strange(rule, "id", "name", "actions", "resources", "decision", "description", "createdAt", "updatedAt")
-	tcp := false
-	for _, action := range r.list(rule, "actions") {
+	name, decision := r.text(rule, "name"), r.word(rule, "decision", "allow", "deny")
+	tcp, other := r.dockerActions(rule)
+	if decision == "" {
+		r.lose(rule, Narrows, "left out: a rule without a decision, which may be a denial", "write the rule by hand")
+	}
+	for _, resource := range r.list(rule, "resources") {
+		text := r.textOf(resource)
+		switch {
+		case decision == "allow" && tcp && !strange:
+			e, _ := dockerResource(text)
+			r.dockerPermit(resource, name, e)
+		case decision != "allow" && (tcp || !other):
+			r.dockerDeny(resource, text)
+		}
+	}
+}
+
+// dockerActions reports whether a rule is about TCP, and whether it is only about
+// something that is known and is not TCP.
+func (r *reader) dockerActions(rule node) (tcp, other bool) {
+	actions := r.list(rule, "actions")
+	other = len(actions) > 0
+	for _, action := range actions {
 		switch text := r.textOf(action); text {
 		case "connect:tcp":
 			tcp = true
@@ -162,26 +187,11 @@ func (r *reader) dockerRule(rule node) {
 		case "read", "write":
 			r.elsewhere(action, "the file system", "")
 		default:
+			other = false
 			r.unknown(action, text)
 		}
 	}
-	name, decision := r.text(rule, "name"), r.word(rule, "decision", "allow", "deny")
-	if decision == "" {
-		r.lose(rule, Narrows, "left out: a rule without a decision", "")
-		return
-	}
-	if !tcp || strange && decision == "allow" {
-		return
-	}
-	for _, resource := range r.list(rule, "resources") {
-		text := r.textOf(resource)
-		if decision == "deny" {
-			r.dockerDeny(resource, text)
-			continue
-		}
-		e, _ := dockerResource(text)
-		r.dockerPermit(resource, name, e)
-	}
+	return tcp, other
 }
 
 func (r *reader) dockerPermit(entry node, name string, e sandbox.EgressRule) {

@@ -95,7 +95,7 @@ func (r *reader) networkRule(rule node, name string) {
 		block, isBlock := r.mapping(peer, "ipBlock")
 		switch {
 		case r.strange(peer, "ipBlock", "podSelector", "namespaceSelector"):
-		case !isBlock:
+		case !isBlock, peer.has("podSelector"), peer.has("namespaceSelector"):
 			r.lose(peer, Narrows, "left out: pods of the cluster, chosen by their labels", "name the hosts that the pods are reached by")
 		case some:
 			r.networkBlock(block, name, ports)
@@ -120,6 +120,10 @@ func (r *reader) networkPorts(rule node) (ports []string, some bool) {
 			continue
 		}
 		first, stated := entry.field("port")
+		if !stated && entry.has("endPort") {
+			r.fail(entry.wrongType("a port beside endPort"))
+			return nil, false
+		}
 		if !stated {
 			return anything(), true
 		}

@@ -56,7 +56,7 @@ func (r *reader) shellPolicy(policy node, name string) {
 	}
 	switch {
 	case strange:
-		return
+		// Its permissions are left out, and what it denies to others is not.
 	case len(programs) == 0:
 		r.lose(policy, NoEquivalent, "left out: a rule without binaries is no program's, and permits nothing", "")
 		return
@@ -65,7 +65,7 @@ func (r *reader) shellPolicy(policy node, name string) {
 		r.lose(at, Widens, "every program in the sandbox is permitted this, not only "+quoted(programs), "give programs that must not have it a workload of their own")
 	}
 	for _, endpoint := range endpoints {
-		r.shellEndpoint(endpoint, name)
+		r.shellEndpoint(endpoint, name, strange)
 	}
 }
 
@@ -77,6 +77,8 @@ type endpoint struct {
 	ports []string
 	// selector is the prefix below which the endpoint decides, "*" for any.
 	selector string
+	// silent: what it permits is left out. It still denies.
+	silent bool
 }
 
 // shellIgnored are the names of an endpoint that are about credentials and about
@@ -90,10 +92,8 @@ var shellRead = []string{
 	"host", "path", "port", "ports", "protocol", "enforcement", "access", "rules", "deny_rules", "allowed_ips", "allow_encoded_slash",
 }
 
-func (r *reader) shellEndpoint(n node, name string) {
-	if r.strange(n, slices.Concat(shellRead, shellIgnored)...) {
-		return
-	}
+func (r *reader) shellEndpoint(n node, name string, silent bool) {
+	silent = r.strange(n, slices.Concat(shellRead, shellIgnored)...) || silent
 	for field, value := range n.fields() {
 		switch {
 		case slices.Contains(shellIgnored, field):
@@ -102,10 +102,11 @@ func (r *reader) shellEndpoint(n node, name string) {
 			r.lose(value, Narrows, "paths with an escaped slash are refused wherever methods or paths are judged", "")
 		}
 	}
-	e := endpoint{at: n, name: name}
-	if !r.shellDestination(&e) || !r.shellSelector(&e) {
+	e := endpoint{at: n, name: name, silent: silent}
+	if !r.shellDestination(&e) {
 		return
 	}
+	r.shellSelector(&e)
 	switch protocol := r.text(n, "protocol"); protocol {
 	case "", "tcp":
 		if n.has("access") || n.has("rules") || n.has("deny_rules") {
@@ -155,7 +156,7 @@ func (r *reader) shellDestination(e *endpoint) bool {
 		e.hosts = []string{"*." + suffix}
 	case strings.Contains(host, "*"):
 		r.lose(e.at, Narrows, "left out: "+sandbox.Echo(host)+" covers one label there; a star here covers any number, and stands first", "name the hosts, or add *. and the suffix if any depth is meant")
-		return false
+		e.hosts, e.silent = []string{around(host)}, true
 	default:
 		e.hosts = []string{host}
 	}
@@ -165,14 +166,24 @@ func (r *reader) shellDestination(e *endpoint) bool {
 	return true
 }
 
+// around is a pattern of this product that covers all that a pattern with stars
+// does, "*" for any host.
+func around(pattern string) string {
+	_, suffix, ok := strings.Cut(pattern[strings.LastIndexByte(pattern, '*')+1:], ".")
+	if !ok {
+		return "*"
+	}
+	return "*." + suffix
+}
+
 // shellSelector reads the path by which an endpoint is chosen among those of one
 // destination. The most specific one decides alone, so its paths are denied to the
 // others.
-func (r *reader) shellSelector(e *endpoint) bool {
+func (r *reader) shellSelector(e *endpoint) {
 	e.selector = "*"
 	path, ok := e.at.field("path")
 	if !ok {
-		return true
+		return
 	}
 	c := coverPath(r.textOf(path))
 	broad := ""
@@ -196,8 +207,8 @@ func (r *reader) shellSelector(e *endpoint) bool {
 	}
 	if !c.tight {
 		r.lose(path, Narrows, "left out: the pattern "+sandbox.Echo(path.value.Value)+" has no prefix of whole segments", "write the endpoint by hand")
+		e.silent = true
 	}
-	return c.tight
 }
 
 // presets are the methods of OpenShell's access presets.
@@ -322,6 +333,9 @@ func (r *reader) shellDeny(e *endpoint, rule node) {
 }
 
 func (r *reader) shellPermit(e *endpoint, methods, paths []string) {
+	if e.silent {
+		return
+	}
 	for _, host := range e.hosts {
 		before := len(r.grants)
 		r.permit(e.at, e.name, sandbox.EgressRule{Host: host, Ports: e.ports, Methods: methods, Paths: unique(paths)}, lastOrder)

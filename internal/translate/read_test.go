@@ -295,6 +295,66 @@ func exceptions() string {
 	return b.String()
 }
 
+// A rule that may be a denial is one: what else permits the same is left out.
+func TestWhatMayDenyDenies(t *testing.T) {
+	t.Parallel()
+	shell := func(first string) string {
+		return "version: 1\nnetwork_policies: {a: {endpoints: [" + first + ", {host: api.example.com, port: 443}], binaries: [{path: /**}]}}"
+	}
+	azure := func(first string) string {
+		return "{defaultAction: Deny, rules: [" + first + ", {match: {host: api.example.com}, action: {type: Allow}}]}"
+	}
+	docker := func(first string) string {
+		return "rules: [" + first + ", {actions: ['connect:tcp'], resources: [api.example.com], decision: allow}]"
+	}
+	for name, row := range map[string]struct {
+		source    translate.Source
+		bad, good string
+	}{
+		"aca rule without an action": {
+			translate.ACA, azure("{match: {host: api.example.com}}"), azure("{match: {host: other.example.com}}"),
+		},
+		"aca action nobody knows": {
+			translate.ACA, azure("{match: {host: api.example.com}, action: {type: Quarantine}}"), azure("{match: {host: other.example.com}, action: {type: Quarantine}}"),
+		},
+		"aca denial with a name nobody knows": {
+			translate.ACA, azure("{match: {host: api.example.com, when: night}, action: {type: Deny}}"), azure("{match: {host: other.example.com, when: night}, action: {type: Deny}}"),
+		},
+		"aca denial that cannot be read": {
+			translate.ACA, azure("{match: {host: 'api.*.com'}, action: {type: Deny}}"), azure("{match: {host: '*.other.com'}, action: {type: Deny}}"),
+		},
+		"docker rule without a decision": {
+			translate.Docker, docker("{actions: ['connect:tcp'], resources: ['*.example.com']}"), docker("{actions: ['connect:tcp'], resources: ['*.example.net']}"),
+		},
+		"docker denial of an action nobody knows": {
+			translate.Docker, docker("{actions: ['connect:any'], resources: [api.example.com], decision: deny}"),
+			docker("{actions: ['connect:udp'], resources: [api.example.com], decision: deny}"),
+		},
+		"docker denial without actions": {
+			translate.Docker, docker("{resources: [api.example.com], decision: deny}"), docker("{actions: [read], resources: [api.example.com], decision: deny}"),
+		},
+		"openshell endpoint with a name nobody knows": {
+			translate.OpenShell, shell("{host: api.example.com, port: 443, path: /v1/**, when: night}"), shell("{host: other.example.com, port: 443, path: /v1/**, when: night}"),
+		},
+		"openshell endpoint with a star inside": {
+			translate.OpenShell, shell("{host: '*i.example.com', port: 443, path: /v1/**}"), shell("{host: '*i.example.net', port: 443, path: /v1/**}"),
+		},
+		"openshell endpoint with a pattern inside": {
+			translate.OpenShell, shell("{host: api.example.com, port: 443, path: '/*/admin'}"), shell("{host: api.example.com, port: 444, path: '/*/admin'}"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tr := read(t, row.source, row.bad); tr.Policy.Egress.Mode != sandbox.EgressClosed {
+				t.Errorf("permitted: %+v", tr.Policy.Egress)
+			}
+			if tr := read(t, row.source, row.good); tr.Policy.Egress.Mode != sandbox.EgressAllowlist {
+				t.Errorf("one step away nothing is permitted: %+v", tr)
+			}
+		})
+	}
+}
+
 func TestHCLCannotBeEscapedFrom(t *testing.T) {
 	t.Parallel()
 	name := "a\n}\nresource \"x\" \"y\" {} ${file(\"/etc/passwd\")} %{ if true }\u202e\""
