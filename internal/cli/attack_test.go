@@ -31,6 +31,7 @@ func TestAnInterruptEndsTheWaitForStandardInput(t *testing.T) {
 		{"show", "-"},
 		{"canonical", "-"},
 		{"digest", "-"},
+		{"import-policy", "--from", "aca", "-"},
 		{"run", "--manifest", "-", "--accept", "sha256:" + strings.Repeat("0", 64), "--workload", "w", "--", "p.js"},
 	} {
 		t.Run(args[0], func(t *testing.T) {

@@ -17,6 +17,8 @@ import (
 // checkOptions are the flags of check.
 type checkOptions struct {
 	accept    string
+	baseline  string
+	source    string
 	facts     []string
 	terraform string
 	provider  string
@@ -38,6 +40,10 @@ Backends are judged by the facts they come with or by those that are shipped;
 --facts replaces them, one file a backend, as "sandboxctl facts --backend NAME
 --format json" prints them.
 
+With --baseline, what permits more than it is "widened": the check ends with 3 where
+that is all there is to say. The gate is as good as the place the baseline comes
+from: take it from a ref that the change cannot write.
+
 A directory may hold nothing that needs a cloud. Its sources are read too: names
 that an object does not have are refused, because Terraform drops them without a
 word. Terraform is found on PATH, or named by --terraform or TERRAFORM; the
@@ -51,26 +57,37 @@ func (a *app) checkCommand() *cobra.Command {
 		Long:  checkLong + "\n\n" + checkExitHelp,
 		Example: `  sandboxctl check manifest.json --accept sha256:…
   sandboxctl check plan.json --facts docker.json
+  sandboxctl check ./policies --baseline main.json --format markdown
   sandboxctl check ./policies --provider bin/terraform-provider-sandbox`,
 		Args: one("TARGET: a manifest, a plan or a directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			base, err := a.readBaseline(o.baseline)
+			if err != nil {
+				return err
+			}
 			r, err := a.check(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
 			r.Target = args[0]
+			r.against(base)
+			if err := r.locate(args[0], o.source); err != nil {
+				return err
+			}
 			return a.print(r)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.accept, "accept", "", "the digest that the manifest must have")
+	flags.StringVar(&o.baseline, "baseline", "", "a manifest or policy document from a trusted place, or its digest, to compare with")
+	flags.StringVar(&o.source, "source", "", "the configuration that a manifest or plan came from, to say where things are written")
 	flags.StringArrayVar(&o.facts, "facts", nil, "a backend's facts, in place of the shipped ones (repeatable)")
 	flags.StringVar(&o.terraform, "terraform", "", "the terraform or tofu to plan a directory with")
 	flags.StringVar(&o.provider, "provider", "", "the provider's binary to plan a directory with")
 	flags.StringArrayVar(&o.varFiles, "var-file", nil, "a variables file for a directory (repeatable)")
 	flags.StringArrayVar(&o.vars, "var", nil, "a variable NAME=VALUE for a directory (repeatable)")
 	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long planning a directory may take")
-	a.formatFlag(cmd, "text", "json")
+	a.formatFlag(cmd, "text", "json", "sarif", "junit", "markdown")
 	return cmd
 }
 

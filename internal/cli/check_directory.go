@@ -46,6 +46,7 @@ func (a *app) checkDirectory(ctx context.Context, dir string, o checkOptions, bo
 			r.Workloads[i].Verdict = sandbox.Deny // what was planned is not what was written
 		}
 	}
+	r.place = finder(config)
 	return r, nil
 }
 
@@ -64,6 +65,7 @@ func directoryReport(outcome tfplan.Outcome, book factbook) *report {
 			}
 			i := itemOf(d.Finding()).about(label(d.Address), d.Address)
 			i.Path, i.File, i.Line = d.Path, d.File, d.Line
+			i.span = hclsource.Place{Column: d.Column, EndLine: d.EndLine, EndColumn: d.EndColumn}
 			r.Findings = append(r.Findings, i)
 			refused[d.Address] = true
 		case d.Error:
@@ -74,7 +76,7 @@ func directoryReport(outcome tfplan.Outcome, book factbook) *report {
 		plan := *outcome.Plan
 		plan.Errored, plan.Incomplete = false, plan.Incomplete && !failed
 		planned := checkPlan(plan, book)
-		r.Policies, r.Workloads, r.Facts = planned.Policies, planned.Workloads, planned.Facts
+		r.Policies, r.Workloads, r.Facts, r.candidates = planned.Policies, planned.Workloads, planned.Facts, planned.candidates
 		r.Findings = append(r.Findings, planned.Findings...)
 		if !failed {
 			r.Problems = append(r.Problems, planned.Problems...)

@@ -13,7 +13,7 @@ func checkManifest(b []byte, accept string, book factbook) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &report{Policies: len(m.Layers())}
+	r := &report{Policies: len(m.Layers()), candidates: []candidate{candidateOf(m, b, "manifest", "")}}
 	decisions, facts := decide(m, book)
 	r.Facts = facts
 	for _, d := range decisions {

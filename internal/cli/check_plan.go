@@ -26,6 +26,7 @@ func checkPlan(plan planjson.Plan, book factbook) *report {
 		if gate.has(w) {
 			continue
 		}
+		r.alone(w.Policy)
 		d := r.decide(w, []policy.Layer{layerOf(w.Policy)}, book)
 		if d.Verdict == sandbox.Allow && !w.Decided {
 			d = waiting(d, sandbox.Path("verdict"), "verdict", "what the provider decides, whose policy file is not in the plan")
@@ -72,6 +73,7 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, gate
 			}
 			return
 		}
+		r.candidates = append(r.candidates, candidateOf(parsed, m.Document, label(m.Address), m.Address))
 		for _, workload := range parsed.WorkloadNames() {
 			spec := parsed.Workloads[workload]
 			w := planjson.Workload{Spec: spec, Facts: m.Workloads[workload].Facts, FactsKnown: true}
@@ -80,6 +82,9 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, gate
 		}
 		return
 	}
+	r.candidates = append(r.candidates, candidate{
+		label: label(m.Address), address: m.Address, policy: m.Policy, workloads: m.Workloads, manifest: true, all: m.WorkloadsKnown,
+	})
 	for _, workload := range slices.Sorted(maps.Keys(m.Workloads)) {
 		w := m.Workloads[workload]
 		d := r.decide(w, []policy.Layer{layerOf(&m.Policy)}, book)

@@ -200,7 +200,7 @@ func TestInputThatIsNeitherIsBad(t *testing.T) {
 		{"check"},
 		{"check", path, path},
 		{"check", t.TempDir()},
-		{"check", path, "--format", "sarif"},
+		{"check", path, "--format", "yaml"},
 		{"check", path + ".gone"},
 		{"check", t.TempDir(), "--accept", string(digest)},
 		{"frob"},

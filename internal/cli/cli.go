@@ -102,7 +102,7 @@ func (a *app) root() *cobra.Command {
 	})
 	root.AddCommand(
 		a.showCommand(), a.checkCommand(), a.factsCommand(), a.runCommand(),
-		a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
+		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root
 }
@@ -110,10 +110,10 @@ func (a *app) root() *cobra.Command {
 // formatFlag adds --format with the formats a command has; the first is the
 // default.
 func (a *app) formatFlag(cmd *cobra.Command, formats ...string) {
-	cmd.Flags().StringVar(&a.format, "format", formats[0], "how to print: "+strings.Join(formats, " or "))
+	format := cmd.Flags().String("format", formats[0], "how to print: "+strings.Join(formats, " or "))
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if slices.Contains(formats, a.format) {
+		if a.format = *format; slices.Contains(formats, a.format) {
 			return run(cmd, args)
 		}
 		return badInput("--format %s: not one of %s", sandbox.Echo(a.format), strings.Join(formats, ", "))

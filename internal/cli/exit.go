@@ -20,7 +20,7 @@ const (
 	// ExitBadInput: there is no answer. The input is not what it should be, leaves
 	// the answer open, or could not be read.
 	ExitBadInput = 2
-	// ExitWidened is kept for comparisons: all is allowed, and more than before.
+	// ExitWidened: all is allowed, and more than in the baseline.
 	ExitWidened = 3
 	// ExitProgram: the program that was run ended with a code other than 0, was
 	// stopped at a bound, or left an output it declared undelivered.
@@ -36,14 +36,14 @@ const (
   0    everything is allowed
   1    something is refused
   2    there is no answer: bad input, or input that leaves the answer open
-  3    everything is allowed, and more than before (kept for comparisons)
+  3    everything is allowed, and more than in the baseline
   4    the program that was run failed: its own code is printed
   130  interrupted`
 	checkExitHelp = `Exit codes:
   0  everything is allowed
   1  something is refused
   2  there is no answer: bad input, or input that leaves the answer open
-  3  everything is allowed, and more than before (kept for comparisons)
+  3  everything is allowed, and more than in the baseline
   130  interrupted by a signal`
 	runExitHelp = `Exit codes:
   0  the program ended with 0 and its outputs landed

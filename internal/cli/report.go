@@ -10,6 +10,7 @@ import (
 	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hclsource"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -24,8 +25,15 @@ type report struct {
 	Workloads []judged   `json:"workloads"`
 	Facts     []factsRow `json:"facts"`
 	Findings  []item     `json:"findings"`
+	// Baseline is what was compared with, where something was.
+	Baseline string `json:"baseline,omitempty"`
 	// Problems say why there is no answer.
 	Problems []string `json:"problems"`
+
+	// candidates are what can be compared with a baseline.
+	candidates []candidate
+	// place finds where something is written, where sources are known.
+	place func(i item) (hclsource.Place, bool)
 }
 
 // judged is one workload and its answer.
@@ -45,13 +53,19 @@ type factsRow struct {
 type item struct {
 	Name    string          `json:"name"`
 	Verdict sandbox.Verdict `json:"verdict"`
-	Code    sandbox.Code    `json:"code"`
-	Summary string          `json:"summary"`
-	Subject string          `json:"subject,omitempty"`
-	Path    string          `json:"path"`
+	// Widened: it is allowed, and was not possible before.
+	Widened bool         `json:"widened,omitzero"`
+	Code    sandbox.Code `json:"code"`
+	Summary string       `json:"summary"`
+	Subject string       `json:"subject,omitempty"`
+	// Address is the block that it is about, where that is known and not the subject.
+	Address string `json:"address,omitempty"`
+	Path    string `json:"path"`
 	// File and Line are where it stands in a configuration, where that is known.
-	File     string `json:"file,omitempty"`
-	Line     int    `json:"line,omitzero"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitzero"`
+	// span is the columns and the end, as far as they are known.
+	span     hclsource.Place
 	Found    string `json:"found"`
 	Required string `json:"required"`
 	Witness  string `json:"witness,omitempty"`
@@ -91,7 +105,9 @@ func (r *report) add(name, subject, backend string, d sandbox.Decision) {
 // and the exit code. A refusal outranks everything, and what leaves the answer
 // open outranks an allow.
 func (r *report) settle() {
-	slices.SortStableFunc(r.Findings, func(a, b item) int { return cmp.Compare(a.Verdict, b.Verdict) })
+	slices.SortStableFunc(r.Findings, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.Verdict, b.Verdict), -compareBool(a.Widened, b.Widened))
+	})
 	r.Exit, r.Verdict = ExitAllowed, "allowed"
 	open := len(r.Problems) > 0
 	for _, i := range r.Findings {
@@ -112,6 +128,10 @@ func (r *report) settle() {
 	}
 	if open {
 		r.Exit, r.Verdict = ExitBadInput, "undecided"
+		return
+	}
+	if slices.ContainsFunc(r.Findings, func(i item) bool { return i.Widened }) {
+		r.Exit, r.Verdict = ExitWidened, "widened"
 	}
 }
 
@@ -119,17 +139,37 @@ func (r *report) settle() {
 // its exit code.
 func (a *app) print(r *report) error {
 	r.settle()
-	if a.format == "json" {
-		if err := a.printJSON(r); err != nil {
-			return err
-		}
-	} else if _, err := fmt.Fprint(a.out, r.text()); err != nil {
+	var err error
+	switch a.format {
+	case "json":
+		err = a.printJSON(r)
+	case "sarif":
+		err = a.printSARIF(r)
+	case "junit":
+		err = a.printJUnit(r)
+	case "markdown":
+		_, err = fmt.Fprint(a.out, r.markdown())
+	default:
+		_, err = fmt.Fprint(a.out, r.text())
+	}
+	if err != nil {
 		return err
 	}
 	if r.Exit == ExitAllowed {
 		return nil
 	}
 	return &exit{code: r.Exit}
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	default:
+		return -1
+	}
 }
 
 // printJSON writes a value as indented JSON that is safe to print.
@@ -152,7 +192,7 @@ func (r *report) text() string {
 	r.table(&b, folded)
 	for _, f := range folded {
 		b.WriteByte('\n')
-		b.WriteString(block(f.whole(), verdictWord(f.Verdict)))
+		b.WriteString(block(f.whole(), f.word()))
 	}
 	if len(r.Findings) > 0 && len(r.Problems) == 0 {
 		b.WriteString("\n" + plaintext.Value(r.tally()) + "\n")
@@ -246,11 +286,11 @@ func (r *report) table(b *strings.Builder, findings []*several) {
 	var rows [][5]string
 	row := func(i item, name string) {
 		rows = append(rows, [5]string{
-			verdictWord(i.Verdict), plaintext.Value(name), string(i.Code), plaintext.Value(i.Path), i.short(),
+			i.word(), plaintext.Value(name), string(i.Code), plaintext.Value(i.Path), i.short(),
 		})
 	}
 	for _, f := range findings {
-		if f.Verdict == sandbox.Allow {
+		if f.Verdict == sandbox.Allow && !f.Widened {
 			row(f.item, together(f.names))
 			continue
 		}
@@ -284,6 +324,14 @@ func (i item) short() string {
 		text = i.Witness + " would become reachable"
 	}
 	return show.Clip(text, maxShort)
+}
+
+// word is what a finding comes to: refused, undecided, widened or a warning.
+func (i item) word() string {
+	if i.Widened {
+		return "widened"
+	}
+	return verdictWord(i.Verdict)
 }
 
 func verdictWord(v sandbox.Verdict) string {

@@ -65,13 +65,15 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
+				"internal/translate",
 			}),
-			Libraries: join(commands, documents),
+			Libraries: join(commands, documents, findings),
 		},
 		{Tree: "internal/plaintext"},
 		{Tree: "internal/show", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext"})},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
+		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
 		{Tree: "internal/tfplan", Own: []string{"sandbox", "internal/planjson", "internal/hclsource"}},
 
 		// The vocabulary, the documents and the decision.
@@ -234,6 +236,8 @@ var (
 	hostNames     = []string{"golang.org/x/net/idna"}
 	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
 	documents     = []string{"github.com/go-json-experiment/json"}
+	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
+	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts
 	waiting       = []string{"golang.org/x/sync"}
 )
 

@@ -18,6 +18,9 @@ type Diagnostic struct {
 	// File and Line are where it points, relative to the root module.
 	File string
 	Line int
+	// Column, EndLine and EndColumn are the rest of its range, counted from 1; the
+	// end is where the next character would stand.
+	Column, EndLine, EndColumn int
 
 	// Code and Path are set when the diagnostic is one of this provider's: they
 	// are its last line, " CODE at PATH".
@@ -40,8 +43,13 @@ func readDiagnostics(output []byte) []Diagnostic {
 				Range    *struct {
 					Filename string `json:"filename"`
 					Start    struct {
-						Line int `json:"line"`
+						Line   int `json:"line"`
+						Column int `json:"column"`
 					} `json:"start"`
+					End struct {
+						Line   int `json:"line"`
+						Column int `json:"column"`
+					} `json:"end"`
 				} `json:"range"`
 			} `json:"diagnostic"`
 		}
@@ -53,7 +61,8 @@ func readDiagnostics(output []byte) []Diagnostic {
 			Summary: message.Diagnostic.Summary, Detail: message.Diagnostic.Detail, Address: message.Diagnostic.Address,
 		}
 		if r := message.Diagnostic.Range; r != nil {
-			d.File, d.Line = r.Filename, r.Start.Line
+			d.File, d.Line, d.Column = r.Filename, r.Start.Line, r.Start.Column
+			d.EndLine, d.EndColumn = r.End.Line, r.End.Column
 		}
 		d.locate()
 		all = append(all, d)

@@ -1,0 +1,167 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+// changed is a copy of a manifest with another policy.
+func changed(m manifest.Manifest, change func(*sandbox.Policy)) manifest.Manifest {
+	p := m.Policy
+	change(&p)
+	m.Policy = p
+	return m
+}
+
+func TestCheckAgainstABaseline(t *testing.T) {
+	t.Parallel()
+	main := fitting()
+	baseline, _ := encode(t, main)
+	for name, row := range map[string]struct {
+		now  manifest.Manifest
+		code int
+		says []string
+	}{
+		"the same": {main, cli.ExitAllowed, nil},
+		"spelt otherwise": {
+			changed(main, func(p *sandbox.Policy) { p.Egress.Hosts = []string{"*.files.example.org", "PACKAGES.example.org."} }), cli.ExitAllowed, nil,
+		},
+		"narrower": {changed(main, func(p *sandbox.Policy) { p.Egress.Hosts = p.Egress.Hosts[:1] }), cli.ExitAllowed, nil},
+		"a host more": {
+			changed(main, func(p *sandbox.Policy) { p.Egress.Hosts = append([]string{"cdn.example.net"}, p.Egress.Hosts...) }), cli.ExitWidened,
+			[]string{"widened", "posture.widened", "egress_hosts[0]", "cdn.example.net:443 would become reachable"},
+		},
+		"a denial less": {
+			changed(main, func(p *sandbox.Policy) { p.DeniedIdentities = sandbox.IdentitySet{} }), cli.ExitWidened,
+			[]string{"denied_identities", "app"},
+		},
+		"an assertion less": {
+			changed(main, func(p *sandbox.Policy) { p.NeverReaches = p.NeverReaches[:1] }), cli.ExitWidened, []string{"never_reaches"},
+		},
+		"a lower floor": {
+			changed(main, func(p *sandbox.Policy) { p.MinimumIsolation = sandbox.IsolationContainer }), cli.ExitWidened, []string{"minimum_isolation"},
+		},
+		"a workload that asks for more": {
+			with(main, "report", func(s *sandbox.Spec) { s.Egress.Hosts = []string{"packages.example.org", "x.files.example.org"} }), cli.ExitWidened,
+			[]string{"report", "x.files.example.org:443 would become reachable"},
+		},
+		"a workload more, that asks for no more": {with(main, "second", func(*sandbox.Spec) {}), cli.ExitAllowed, nil},
+		"a workload more, that asks for more": {
+			with(main, "second", func(s *sandbox.Spec) { s.Egress.Hosts = []string{"x.files.example.org"} }), cli.ExitWidened,
+			[]string{"second", "x.files.example.org"},
+		},
+		"refused and wider": {
+			changed(with(main, "wide", wide), func(p *sandbox.Policy) { p.DeniedIdentities = sandbox.IdentitySet{} }), cli.ExitRefused,
+			[]string{"refused", "widened"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path, _ := encode(t, row.now)
+			for _, format := range []string{"text", "markdown", "sarif", "junit", "json"} {
+				got := run(t, "check", path, "--baseline", baseline, "--format", format)
+				if got.code != row.code {
+					t.Fatalf("%s: exit %d, want %d\n%s", format, got.code, row.code, got.both())
+				}
+				if format != "text" {
+					continue
+				}
+				for _, part := range row.says {
+					if !strings.Contains(got.stdout, part) {
+						t.Errorf("want %q in\n%s", part, got.stdout)
+					}
+				}
+			}
+			if got := run(t, "check", path); (got.code == cli.ExitRefused) != (row.code == cli.ExitRefused) || got.code == cli.ExitWidened {
+				t.Errorf("without a baseline: exit %d", got.code)
+			}
+		})
+	}
+}
+
+func TestWidenedAgainstABaselineAsPeopleSeeIt(t *testing.T) {
+	t.Parallel()
+	baseline, _ := encode(t, fitting())
+	path, _ := encode(t, changed(fitting(), func(p *sandbox.Policy) {
+		p.Egress.Rules = map[string]sandbox.EgressRule{
+			"api": p.Egress.Rules["api"],
+			"cdn": {Host: "cdn.example.net", Ports: []string{"443"}, Methods: []string{"*"}, Paths: []string{"*"}},
+		}
+	}))
+	got := run(t, "check", path, "--baseline", baseline)
+	if got.code != cli.ExitWidened {
+		t.Fatalf("exit %d: %s", got.code, got.both())
+	}
+	golden(t, "check-widened", got.stdout)
+}
+
+func TestCheckAgainstADigest(t *testing.T) {
+	t.Parallel()
+	path, digest := encode(t, fitting())
+	if got := run(t, "check", path, "--baseline", string(digest)); got.code != cli.ExitAllowed {
+		t.Errorf("the same: exit %d\n%s", got.code, got.both())
+	}
+	other, _ := encode(t, changed(fitting(), func(p *sandbox.Policy) { p.Egress.Hosts = p.Egress.Hosts[:1] }))
+	got := run(t, "check", other, "--baseline", string(digest))
+	if got.code != cli.ExitWidened || !strings.Contains(got.stdout, "posture.no_baseline") {
+		t.Errorf("another: exit %d\n%s", got.code, got.both())
+	}
+}
+
+func TestABaselineThatIsNoneIsBadInput(t *testing.T) {
+	t.Parallel()
+	path, _ := encode(t, fitting())
+	broken := changed(fitting(), func(p *sandbox.Policy) { p.Egress.Mode = sandbox.EgressClosed })
+	b, err := broken.Encode()
+	if err == nil {
+		if got := run(t, "check", path, "--baseline", write(t, "broken.json", b)); got.code != cli.ExitBadInput {
+			t.Errorf("a baseline that contradicts itself: exit %d\n%s", got.code, got.both())
+		}
+	}
+	for name, baseline := range map[string]string{
+		"not there":   "nowhere.json",
+		"no digest":   "sha256:abc",
+		"no document": write(t, "x.json", []byte("{}")),
+	} {
+		if got := run(t, "check", path, "--baseline", baseline); got.code != cli.ExitBadInput || got.stdout != "" {
+			t.Errorf("%s: exit %d\n%s", name, got.code, got.both())
+		}
+	}
+}
+
+func TestADirectoryAgainstABaseline(t *testing.T) {
+	t.Parallel()
+	files := func(hosts string) map[string]string {
+		return map[string]string{"root/main.tf": versions + strings.Replace(agents, `["packages.example.org"]`, hosts, 1) +
+			workload(`egress_mode = "allowlist"
+  egress_hosts = ["packages.example.org"]
+  requires = ["exec"]
+  image = { prebuilt = "python-3.13" }`) + rest}
+	}
+	m := manifest.Manifest{
+		Policy: sandbox.Policy{
+			Name: "agents", MinimumIsolation: sandbox.IsolationMicroVM, MinimumEvidence: sandbox.EvidenceDocumented,
+			Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}},
+		},
+		Workloads: map[string]sandbox.Spec{"report": {
+			Kind: "codeact", Backend: "acas", Image: sandbox.Image{Prebuilt: "python-3.13"},
+			Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}},
+		}},
+	}
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	spec := m.Workloads["report"]
+	spec.Requires = &requires
+	m.Workloads["report"] = spec
+	baseline, _ := encode(t, m)
+	if got := checkDirectory(t, directory(t, files(`["packages.example.org"]`)), "--baseline", baseline); got.code != cli.ExitAllowed {
+		t.Errorf("the same: exit %d\n%s", got.code, got.both())
+	}
+	got := checkDirectory(t, directory(t, files(`["packages.example.org", "cdn.example.net"]`)), "--baseline", baseline)
+	if got.code != cli.ExitWidened || !strings.Contains(got.stdout, "cdn.example.net:443 would become reachable") || !strings.Contains(got.stdout, "main.tf line") {
+		t.Errorf("a host more: exit %d\n%s", got.code, got.both())
+	}
+}

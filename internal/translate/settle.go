@@ -1,0 +1,184 @@
+package translate
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+const (
+	// maxPairs bounds how many grants are held against how many denials.
+	maxPairs = 2 << 20
+	// maxRules bounds what is written.
+	maxRules = 100_000
+)
+
+// settle makes the policy of what was collected: the grants without the denials.
+func (r *reader) settle() {
+	if len(r.grants)*len(r.denials) > maxPairs {
+		r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0,
+			strconv.Itoa(len(r.denials))+" denials beside "+strconv.Itoa(len(r.grants))+" permissions",
+			"a product of at most "+strconv.Itoa(maxPairs), "split the file"))
+		return
+	}
+	var rules []egress.Rule
+	for i := range r.grants {
+		rules = append(rules, r.remaining(&r.grants[i])...)
+		if len(rules) > maxRules {
+			r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "more than "+strconv.Itoa(maxRules)+" rules", "fewer", "split the file"))
+			return
+		}
+	}
+	r.write(rules)
+	r.assert(rules)
+}
+
+// remaining is what the denials leave of a grant.
+func (r *reader) remaining(g *grant) []egress.Rule {
+	rest := []egress.Rule{g.rule}
+	for i := range r.denials {
+		d := &r.denials[i]
+		broad := d.broad
+		switch {
+		case len(rest) == 0:
+			return nil
+		case d.order >= g.order, d.applies != nil && !d.applies(g):
+			continue
+		}
+		var next []egress.Rule
+		for _, rule := range rest {
+			pieces, whole := subtract(rule, d)
+			next = append(next, pieces...)
+			if whole && (broad == "" || len(pieces) == 1 && pieces[0].Equal(rule)) {
+				continue
+			}
+			if !whole {
+				broad = "rules have no denials, so that what is left of it cannot be written"
+			}
+			r.lose(g.at, Narrows, "left out: "+rule.String()+" as far as "+d.at.path.String()+" (line "+strconv.Itoa(d.at.value.Line)+
+				") denies it, and more than that: "+broad, "name what is needed, without what is denied")
+		}
+		if len(next) > maxPieces {
+			r.lose(g.at, Narrows, "left out: "+g.rule.String()+" falls into more than "+strconv.Itoa(maxPieces)+" rules", "name what is needed")
+			return nil
+		}
+		rest = next
+	}
+	return rest
+}
+
+// write puts rules into the policy: in the short form where that says the same.
+func (r *reader) write(rules []egress.Rule) {
+	e := &r.policy.Egress
+	e.Mode = sandbox.EgressClosed
+	if len(rules) == 0 {
+		return
+	}
+	e.Mode = sandbox.EgressAllowlist
+	keys := keymaker{}
+	seen := make(map[string]bool, len(rules))
+	for _, rule := range rules {
+		text := rule.String()
+		if seen[text] {
+			continue
+		}
+		seen[text] = true
+		if !rule.HasPorts() && !rule.HasMethods() && !rule.HasPaths() {
+			e.Hosts = append(e.Hosts, rule.Host().String())
+			continue
+		}
+		if e.Rules == nil {
+			e.Rules = map[string]sandbox.EgressRule{}
+		}
+		e.Rules[keys.free(rule.Name())] = rule.Normal()
+	}
+	slices.Sort(e.Hosts)
+}
+
+// assert makes never_reaches of denials that cover all ports, methods and paths of
+// a host that nothing permits.
+func (r *reader) assert(rules []egress.Rule) {
+	var never []egress.Rule
+	for i := range r.denials {
+		d := &r.denials[i]
+		if !d.asserts || d.everywhere {
+			continue
+		}
+		if text := d.rule.Normal(); text.Ports[0] != "*" || d.rule.HasMethods() || d.rule.HasPaths() {
+			r.lose(d.at, NoEquivalent, "the denial of "+d.rule.String()+" holds here, since nothing permits it; a policy asserts only whole hosts", "")
+			continue
+		}
+		never = append(never, d.rule)
+	}
+	slices.SortFunc(never, func(a, b egress.Rule) int { return cmp.Compare(a.Host().String(), b.Host().String()) })
+	never = slices.CompactFunc(never, egress.Rule.Equal)
+	if len(never) == 0 {
+		return
+	}
+	permitted := egress.NewSet(rules)
+	if _, overlaps := egress.NewSet(never).Overlaps(permitted); !overlaps {
+		for _, rule := range never {
+			r.policy.NeverReaches = append(r.policy.NeverReaches, rule.Host().String())
+		}
+		return
+	}
+	for i := range never {
+		if _, overlaps := egress.NewSet(never[i : i+1]).Overlaps(permitted); !overlaps {
+			r.policy.NeverReaches = append(r.policy.NeverReaches, never[i].Host().String())
+		}
+	}
+}
+
+// keymaker makes the keys of egress_rules: how often each was asked for, by key.
+type keymaker map[string]int
+
+// free makes a key of a source's name: lower-case words joined by underscores,
+// numbered where it is taken.
+func (k keymaker) free(name string) string {
+	base := slug(name, "rule")
+	for key := base; ; {
+		k[base]++
+		if n := k[base]; n > 1 {
+			key = base + "_" + strconv.Itoa(n)
+		}
+		if key == base || k[key] == 0 {
+			if key != base {
+				k[key] = 1
+			}
+			return key
+		}
+	}
+}
+
+// slug is a name as an HCL identifier of at most 60 characters.
+func slug(name, otherwise string) string {
+	const most = 60
+	var b strings.Builder
+	gap := false
+	for _, c := range strings.ToLower(name) {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			gap = b.Len() > 0
+			continue
+		}
+		if b.Len() >= most {
+			break
+		}
+		if gap {
+			b.WriteByte('_')
+			gap = false
+		}
+		b.WriteRune(c)
+	}
+	text := b.String()
+	if text == "" {
+		return otherwise
+	}
+	if text[0] <= '9' {
+		return otherwise + "_" + text
+	}
+	return text
+}
