@@ -65,13 +65,19 @@ func attachedIdentity() []refusal {
 	}
 	return []refusal{
 		{
-			"an identity is attached and the policy is silent", attaching, []string{"identity.attached_not_permitted at backend"},
+			"an identity that neither the policy nor the workload asks for", attaching,
+			[]string{"identity.attached_not_permitted at backend", "identity.attached_not_permitted at requires"},
 			"an identity within every bound", attached, nil,
 		},
 		{
 			"an identity is shared wider than the policy permits",
 			then(attached, policyBound(sandbox.IdentityScopePerSandbox)), []string{"identity.attached_not_permitted at backend"},
 			"one that is shared less than the policy permits", then(attached, policyBound(sandbox.IdentityScopeShared)), nil,
+		},
+		{
+			"an identity that the workload requires and the policy is silent about",
+			then(attached, policyBound(sandbox.IdentityScopeUnspecified)), []string{"identity.attached_not_permitted at backend"},
+			"", nil, nil,
 		},
 		{
 			"the policy permits none", then(attached, policyBound(sandbox.IdentityScopeNone)), []string{"identity.attached_not_permitted at backend"},
