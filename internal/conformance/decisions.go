@@ -80,9 +80,22 @@ func (w World) BackendKnown() bool {
 type Answer struct {
 	Verdict  sandbox.Verdict
 	Locators []string
-	// Open says that the world was not denied and that the executor shows no more.
-	Open bool
+	Shown    Shown
 }
+
+// Shown says how much of an answer the executor shows.
+type Shown uint8
+
+const (
+	// ShownWhole: the verdict and every locator.
+	ShownWhole Shown = iota
+	// ShownNoDeny: that nothing denied, and neither whether anything is waited for
+	// nor what.
+	ShownNoDeny
+	// ShownCertain: what denies whatever else is found later, in order. Without a
+	// deny that is nothing, and any answer may follow.
+	ShownCertain
+)
 
 // AnswerOf folds findings into an answer.
 func AnswerOf(findings []sandbox.Finding) Answer {
@@ -97,18 +110,40 @@ func AnswerOf(findings []sandbox.Finding) Answer {
 
 // String shows the answer in a test's failure.
 func (a Answer) String() string {
-	if a.Open {
-		return "not denied"
+	switch {
+	case a.Shown == ShownNoDeny:
+		return "no deny"
+	case a.Shown == ShownCertain:
+		return fmt.Sprintf("%s at first %q", a.Verdict, a.Locators)
+	default:
+		return fmt.Sprintf("%s %q", a.Verdict, a.Locators)
 	}
-	return fmt.Sprintf("%s %q", a.Verdict, a.Locators)
 }
 
 // agrees reports whether a is the answer that is wanted, as far as a shows it.
 func (a Answer) agrees(want Answer) bool {
-	if a.Open {
+	switch {
+	case a.Shown == ShownNoDeny:
 		return want.Verdict != sandbox.Deny
+	case a.Shown == ShownCertain && a.Verdict != sandbox.Deny:
+		return true
+	case a.Shown == ShownCertain:
+		return want.Verdict == sandbox.Deny && len(a.Locators) > 0 && among(a.Locators, want.Locators)
+	default:
+		return a.Verdict == want.Verdict && slices.Equal(a.Locators, want.Locators)
 	}
-	return a.Verdict == want.Verdict && slices.Equal(a.Locators, want.Locators)
+}
+
+// among reports whether some are in all, in the same order.
+func among(some, all []string) bool {
+	for _, locator := range some {
+		i := slices.Index(all, locator)
+		if i < 0 {
+			return false
+		}
+		all = all[i+1:]
+	}
+	return true
 }
 
 // Executor decides worlds in one of the ways in which this product decides them.
@@ -132,8 +167,9 @@ type DecisionRow struct {
 // DecisionReport is what became of a table under one executor.
 type DecisionReport struct {
 	Rows, Allowed, Undecided, Denied int
-	// Open are the rows of which the executor only showed that they are not denied.
-	Open int
+	// NotDenied are the rows of which the executor only showed that, Left those that
+	// it left to a later step.
+	NotDenied, Left int
 	// Skipped counts the rows that could not be put to the executor, by rule.
 	Skipped map[string]int
 	// Differences are the rows that were answered otherwise than the table says.
@@ -143,8 +179,13 @@ type DecisionReport struct {
 // String is a summary of one line, and one more for each rule that skipped rows.
 func (r DecisionReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d rows: %d allowed, %d denied, %d undecided, %d not denied and no more shown",
-		r.Rows, r.Allowed, r.Denied, r.Undecided, r.Open)
+	fmt.Fprintf(&b, "%d rows: %d allowed, %d denied, %d undecided", r.Rows, r.Allowed, r.Denied, r.Undecided)
+	if r.NotDenied > 0 {
+		fmt.Fprintf(&b, ", %d not denied and no more shown", r.NotDenied)
+	}
+	if r.Left > 0 {
+		fmt.Fprintf(&b, ", %d left to a later step", r.Left)
+	}
 	rules := make([]string, 0, len(r.Skipped))
 	for rule, n := range r.Skipped {
 		rules = append(rules, fmt.Sprintf("\n%d not asked: %s", n, rule))
@@ -186,8 +227,10 @@ func RunDecisions(ctx context.Context, e Executor, rows []DecisionRow) (Decision
 
 func (r *DecisionReport) count(a Answer) {
 	switch {
-	case a.Open:
-		r.Open++
+	case a.Shown == ShownNoDeny:
+		r.NotDenied++
+	case a.Shown == ShownCertain && a.Verdict != sandbox.Deny:
+		r.Left++
 	case a.Verdict == sandbox.Allow:
 		r.Allowed++
 	case a.Verdict == sandbox.Undecided:

@@ -13,21 +13,26 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
-// The provider decides every row of the decision table that Terraform can write:
-// as a workload and as a manifest of one, and whether or not a validation comes
-// before the plan. What a validation refuses, the plan would have refused too.
-func TestTheProviderDecidesAsTheTableSays(t *testing.T) {
+// The provider decides every row of the decision table that Terraform can write,
+// as a workload and as a manifest of one.
+func TestTheProviderPlansAsTheTableSays(t *testing.T) {
 	t.Parallel()
-	for name, e := range map[string]rpcExecutor{
-		"a workload, validated and planned": {t, workloadRow, true},
-		"a workload, planned":               {t, workloadRow, false},
-		"a manifest, validated and planned": {t, manifestRow, true},
-		"a manifest, planned":               {t, manifestRow, false},
-	} {
+	for name, shape := range rowShapes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e.t = t
-			runTable(t, name, e)
+			runTable(t, name, planRPC{t, shape})
+		})
+	}
+}
+
+// A validation knows no imposed policy, which may be an opinion where there is
+// none. It refuses only what the plan refuses as well, whatever is imposed.
+func TestTheProviderValidatesNothingThatThePlanAdmits(t *testing.T) {
+	t.Parallel()
+	for name, shape := range rowShapes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runTable(t, name, validateRPC{t, shape})
 		})
 	}
 }
@@ -49,48 +54,84 @@ func runTable(t *testing.T, name string, e conformance.Executor) {
 }
 
 // rowShape is the object as which rows are written, and where in it the workload
-// and its policy stand.
+// stands.
 type rowShape struct {
-	resource         string
-	of               func(workload map[string]any) map[string]any
-	workload, policy sandbox.FieldPath
+	resource string
+	of       func(workload map[string]any) map[string]any
+	workload sandbox.FieldPath
 }
 
-var (
-	workloadRow = rowShape{
-		resource: "sandbox_workload",
-		of:       func(workload map[string]any) map[string]any { return workload },
-		policy:   sandbox.Path("policy"),
-	}
-	manifestRow = rowShape{
-		resource: "sandbox_manifest",
-		of: func(workload map[string]any) map[string]any {
-			bare := with(workload, nil)
-			delete(bare, "policy")
-			return map[string]any{"policy": workload["policy"], "workloads": map[string]any{"row": bare}}
+func rowShapes() map[string]rowShape {
+	return map[string]rowShape{
+		"as a workload": {
+			resource: "sandbox_workload",
+			of:       func(workload map[string]any) map[string]any { return workload },
 		},
-		workload: sandbox.Path("workloads", sandbox.MapKey("row")),
-		policy:   sandbox.Path("policy"),
+		"as a manifest": {
+			resource: "sandbox_manifest",
+			of: func(workload map[string]any) map[string]any {
+				bare := with(workload, nil)
+				delete(bare, "policy")
+				return map[string]any{"policy": workload["policy"], "workloads": map[string]any{"row": bare}}
+			},
+			workload: sandbox.Path("workloads", sandbox.MapKey("row")),
+		},
 	}
-)
-
-// locator is one of the object's, counted as the table counts: from the workload.
-func (s rowShape) locator(text string) string {
-	return strings.Replace(text, " at "+s.workload.String()+".", " at ", 1)
 }
 
-// rpcExecutor asks the provider as Terraform does, without Terraform.
-type rpcExecutor struct {
-	t        *testing.T
-	shape    rowShape
-	validate bool
+// answer reads the locators of errors, or of warnings under an allow. They count
+// as the table's do, from the workload.
+func (s rowShape) answer(v sandbox.Verdict, diags []*tfprotov6.Diagnostic) conformance.Answer {
+	severity := tfprotov6.DiagnosticSeverityError
+	if v == sandbox.Allow {
+		severity = tfprotov6.DiagnosticSeverityWarning
+	}
+	answer := conformance.Answer{Verdict: v}
+	for i, locator := range locators(diags) {
+		if diags[i].Severity == severity {
+			answer.Locators = append(answer.Locators, strings.Replace(locator, " at "+s.workload.String()+".", " at ", 1))
+		}
+	}
+	return answer
 }
 
-func (rpcExecutor) Cannot(w conformance.World) string { return cannotBeWritten(w) }
+// validateRPC asks the provider what it refuses before it is configured.
+type validateRPC struct {
+	t     *testing.T
+	shape rowShape
+}
 
-func (e rpcExecutor) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
-	unconfigured := newServer(e.t, offline())
-	configured := map[string]*server{}
+func (validateRPC) Cannot(w conformance.World) string { return cannotBeWritten(w) }
+
+func (e validateRPC) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+	s := newServer(e.t, offline())
+	answers := make([]conformance.Answer, len(worlds))
+	for i, w := range worlds {
+		attrs, err := written(w)
+		if err != nil {
+			return nil, err
+		}
+		verdict := sandbox.Undecided
+		diags := s.validate(e.t, e.shape.resource, e.shape.of(attrs))
+		if failed(diags) {
+			verdict = sandbox.Deny
+		}
+		answers[i] = e.shape.answer(verdict, diags)
+		answers[i].Shown = conformance.ShownCertain
+	}
+	return answers, nil
+}
+
+// planRPC asks the provider for plans.
+type planRPC struct {
+	t     *testing.T
+	shape rowShape
+}
+
+func (planRPC) Cannot(w conformance.World) string { return cannotBeWritten(w) }
+
+func (e planRPC) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+	servers := map[string]*server{} // by what is imposed
 	answers := make([]conformance.Answer, len(worlds))
 	for i, w := range worlds {
 		attrs, err := written(w)
@@ -101,32 +142,23 @@ func (e rpcExecutor) Decide(_ context.Context, worlds []conformance.World) ([]co
 		if err != nil {
 			return nil, err
 		}
-		s, ok := configured[document]
-		if !ok {
-			s = newServer(e.t, imposing(document)).configure(e.t, nil)
-			configured[document] = s
+		if servers[document] == nil {
+			servers[document] = newServer(e.t, imposing(document)).configure(e.t, nil)
 		}
-		if e.validate {
-			if diags := unconfigured.validate(e.t, e.shape.resource, e.shape.of(attrs)); failed(diags) {
-				answers[i] = e.answer(sandbox.Deny, diags)
-				continue
-			}
-		}
-		answers[i] = e.plan(s, e.shape.of(attrs))
+		answers[i] = e.plan(servers[document], e.shape.of(attrs))
 	}
 	return answers, nil
 }
 
-// plan answers from a plan, and, where it leaves the verdict open, from an apply
-// during which nothing more becomes known: that refuses, and says what it waits
-// for.
-func (e rpcExecutor) plan(s *server, attrs map[string]any) conformance.Answer {
+// plan answers from a plan, and, where that leaves the verdict open, from an apply
+// during which nothing more becomes known: it refuses, and says what it waits for.
+func (e planRPC) plan(s *server, attrs map[string]any) conformance.Answer {
 	planned, diags := s.plan(e.t, e.shape.resource, nil, attrs)
 	switch {
 	case failed(diags):
-		return e.answer(sandbox.Deny, diags)
+		return e.shape.answer(sandbox.Deny, diags)
 	case attrsOf(e.t, planned)["digest"].IsKnown():
-		return e.answer(sandbox.Allow, diags)
+		return e.shape.answer(sandbox.Allow, diags)
 	}
 	typ := s.types[e.shape.resource]
 	resp, err := s.ApplyResourceChange(context.Background(), &tfprotov6.ApplyResourceChangeRequest{
@@ -137,24 +169,9 @@ func (e rpcExecutor) plan(s *server, attrs map[string]any) conformance.Answer {
 		e.t.Fatal(err)
 	}
 	if failed(resp.Diagnostics) {
-		return e.answer(sandbox.Undecided, resp.Diagnostics)
+		return e.shape.answer(sandbox.Undecided, resp.Diagnostics)
 	}
-	return e.answer(sandbox.Allow, diags)
-}
-
-// answer reads the locators of errors, or of warnings under an allow.
-func (e rpcExecutor) answer(v sandbox.Verdict, diags []*tfprotov6.Diagnostic) conformance.Answer {
-	severity := tfprotov6.DiagnosticSeverityError
-	if v == sandbox.Allow {
-		severity = tfprotov6.DiagnosticSeverityWarning
-	}
-	answer := conformance.Answer{Verdict: v}
-	for _, d := range diags {
-		if d.Severity == severity {
-			answer.Locators = append(answer.Locators, e.shape.locator(locators([]*tfprotov6.Diagnostic{d})[0]))
-		}
-	}
-	return answer
+	return e.shape.answer(sandbox.Allow, diags)
 }
 
 // imposedBy is the document of the policy that a runner imposes on a world, empty
