@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,10 +109,10 @@ func AnswerOf(findings []sandbox.Finding) Answer {
 
 // String shows the answer in a test's failure.
 func (a Answer) String() string {
-	switch {
-	case a.Shown == ShownNoDeny:
+	switch a.Shown {
+	case ShownNoDeny:
 		return "no deny"
-	case a.Shown == ShownCertain:
+	case ShownCertain:
 		return fmt.Sprintf("%s at first %q", a.Verdict, a.Locators)
 	default:
 		return fmt.Sprintf("%s %q", a.Verdict, a.Locators)
@@ -153,7 +152,7 @@ type Executor interface {
 	Cannot(w World) string
 	// Decide answers every world, in order. It is given all at once, since some
 	// executors answer many in the time of one.
-	Decide(ctx context.Context, worlds []World) ([]Answer, error)
+	Decide(worlds []World) ([]Answer, error)
 }
 
 // DecisionRow is one line of the decision table.
@@ -197,7 +196,7 @@ func (r DecisionReport) String() string {
 }
 
 // RunDecisions puts every row that an executor can express to it.
-func RunDecisions(ctx context.Context, e Executor, rows []DecisionRow) (DecisionReport, error) {
+func RunDecisions(e Executor, rows []DecisionRow) (DecisionReport, error) {
 	report := DecisionReport{Rows: len(rows), Skipped: map[string]int{}}
 	var asked []DecisionRow
 	var worlds []World
@@ -209,7 +208,7 @@ func RunDecisions(ctx context.Context, e Executor, rows []DecisionRow) (Decision
 		asked = append(asked, row)
 		worlds = append(worlds, row.World)
 	}
-	answers, err := e.Decide(ctx, worlds)
+	answers, err := e.Decide(worlds)
 	if err != nil {
 		return report, err
 	}
@@ -254,7 +253,7 @@ func (PolicyPackage) Cannot(w World) string {
 
 // Decide compiles and decides each world. Nothing is decided about what is
 // malformed.
-func (PolicyPackage) Decide(_ context.Context, worlds []World) ([]Answer, error) {
+func (PolicyPackage) Decide(worlds []World) ([]Answer, error) {
 	answers := make([]Answer, len(worlds))
 	for i, w := range worlds {
 		compiled, findings := policy.CompilePolicy(w.Layers()...)

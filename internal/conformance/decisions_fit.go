@@ -11,28 +11,34 @@ func missingCapabilities() []refusal {
 	}
 	return []refusal{
 		{
-			"a capability that the backend lacks", requiring(sandbox.CapabilityRunCode), []string{missing},
+			"a capability that the backend lacks", requiring(sandbox.CapabilityRunCode),
+			[]string{missing},
 			"one that it offers", requiring(sandbox.CapabilitySnapshot), nil,
 		},
 		{
-			"a backend that lacks what is required", lacking(sandbox.CapabilityFilesIn), []string{missing},
+			"a backend that lacks what is required", lacking(sandbox.CapabilityFilesIn),
+			[]string{missing},
 			"one that lacks what is not", lacking(sandbox.CapabilityFilesDelete), nil,
 		},
 		{
-			"a backend that says nothing of capabilities", silent, []string{missing},
+			"a backend that says nothing of capabilities", silent,
+			[]string{missing},
 			"it is read as offering the default", then(silent, func(w *World) { w.Workload.Requires = nil }), nil,
 		},
 		{
-			"a backend that offers nothing", func(w *World) { none := sandbox.CapabilitySet{}; w.Backend.Capabilities = &none }, []string{missing},
+			"a backend that offers nothing", func(w *World) { none := sandbox.CapabilitySet{}; w.Backend.Capabilities = &none },
+			[]string{missing},
 			"nothing is required of it", then(requiringOnly(), func(w *World) { none := sandbox.CapabilitySet{}; w.Backend.Capabilities = &none }), nil,
 		},
 		{
 			"a rule's path needs what the backend lacks",
-			then(asking(api()), lacking(sandbox.CapabilityEgressPaths)), []string{missing},
+			then(asking(api()), lacking(sandbox.CapabilityEgressPaths)),
+			[]string{missing},
 			"hosts need nothing", lacking(sandbox.CapabilityEgressPorts, sandbox.CapabilityEgressMethods, sandbox.CapabilityEgressPaths, sandbox.CapabilityEgressAddresses), nil,
 		},
 		{
-			"an address needs what the backend lacks", then(address, lacking(sandbox.CapabilityEgressAddresses)), []string{missing},
+			"an address needs what the backend lacks", then(address, lacking(sandbox.CapabilityEgressAddresses)),
+			[]string{missing},
 			"an address where the backend has it", address, nil,
 		},
 	}
@@ -44,11 +50,13 @@ func methodTokens() []refusal {
 	}
 	return []refusal{
 		{
-			"a method that the backend cannot tell apart", then(asking(api()), tokens("POST", "PUT")), []string{"egress.method_not_supported at egress_rules"},
+			"a method that the backend cannot tell apart", then(asking(api()), tokens("POST", "PUT")),
+			[]string{"egress.method_not_supported at egress_rules"},
 			"one that it can", then(asking(api()), tokens("POST", "GET")), nil,
 		},
 		{
-			"a backend that tells no method apart", then(asking(api()), tokens([]string{}...)), []string{"egress.method_not_supported at egress_rules"},
+			"a backend that tells no method apart", then(asking(api()), tokens([]string{}...)),
+			[]string{"egress.method_not_supported at egress_rules"},
 			"no rule names a method", tokens([]string{}...), nil,
 		},
 	}
@@ -62,11 +70,13 @@ func osFamilies() []refusal {
 	const unsupported = "os_family.not_supported at os_family"
 	return []refusal{
 		{
-			"a family that the backend does not have", wants(sandbox.OSFamilyWindows), []string{unsupported},
+			"a family that the backend does not have", wants(sandbox.OSFamilyWindows),
+			[]string{unsupported},
 			"one that it has", wants(sandbox.OSFamilyPOSIX), nil,
 		},
 		{
-			"a backend that is silent about families", then(wants(sandbox.OSFamilyPOSIX), has()), []string{unsupported},
+			"a backend that is silent about families", then(wants(sandbox.OSFamilyPOSIX), has()),
+			[]string{unsupported},
 			"it is silent and nobody asks", has(), nil,
 		},
 	}
@@ -84,21 +94,25 @@ func programChannels() []refusal {
 	needs := func(c sandbox.Capability) change { return has(sandbox.ProgramChannel{Needs: sandbox.SetOf(c)}) }
 	return []refusal{
 		{
-			"a profile that no channel serves", wants, []string{missing},
+			"a profile that no channel serves", wants,
+			[]string{missing},
 			"a profile that one serves", then(wants, has(sandbox.ProgramChannel{})), nil,
 		},
 		{
 			"a channel that does not carry host tools",
-			then(wants, has(sandbox.ProgramChannel{}), requiring(sandbox.CapabilityHostTools)), []string{missing},
+			then(wants, has(sandbox.ProgramChannel{}), requiring(sandbox.CapabilityHostTools)),
+			[]string{missing},
 			"one that does", then(wants, has(sandbox.ProgramChannel{HostTools: true}), requiring(sandbox.CapabilityHostTools)), nil,
 		},
 		{
-			"a channel that needs what the backend lacks", then(wants, needs(sandbox.CapabilityRunCode)), []string{missing},
+			"a channel that needs what the backend lacks", then(wants, needs(sandbox.CapabilityRunCode)),
+			[]string{missing},
 			"one that needs what it has", then(wants, needs(sandbox.CapabilitySnapshot)), nil,
 		},
 		{
 			"a channel that needs what is denied",
-			then(wants, needs(sandbox.CapabilitySnapshot), denying(sandbox.CapabilitySnapshot)), []string{missing},
+			then(wants, needs(sandbox.CapabilitySnapshot), denying(sandbox.CapabilitySnapshot)),
+			[]string{missing},
 			"something else is denied", then(wants, needs(sandbox.CapabilitySnapshot), denying(sandbox.CapabilityHostTools)), nil,
 		},
 	}
@@ -111,31 +125,38 @@ func transferLimits() []refusal {
 	larger := sandbox.TransferLimits{MaxBytesPerFile: 1 << 40, MaxTotalBytes: 1 << 40, MaxFiles: 1 << 20}
 	return []refusal{
 		{
-			"one file in more than a silent backend takes", ask(limitsOf(65)), []string{in},
+			"one file in more than a silent backend takes", ask(limitsOf(65)),
+			[]string{in},
 			"as many as it takes", ask(limitsOf(64)), nil,
 		},
 		{
-			"one file out more than a silent backend takes", askOut(limitsOf(65)), []string{out},
+			"one file out more than a silent backend takes", askOut(limitsOf(65)),
+			[]string{out},
 			"as many as it takes, out", askOut(limitsOf(64)), nil,
 		},
 		{
-			"more bytes a file than the backend takes", ask(&sandbox.TransferLimits{MaxBytesPerFile: 8<<20 + 1}), []string{in},
+			"more bytes a file than the backend takes", ask(&sandbox.TransferLimits{MaxBytesPerFile: 8<<20 + 1}),
+			[]string{in},
 			"a backend that takes more", then(ask(limitsOf(65)), func(w *World) { w.Backend.FilesIn = &larger }), nil,
 		},
 		{
-			"more bytes in all than the backend takes", askOut(&sandbox.TransferLimits{MaxTotalBytes: 32<<20 + 1}), []string{out},
+			"more bytes in all than the backend takes", askOut(&sandbox.TransferLimits{MaxTotalBytes: 32<<20 + 1}),
+			[]string{out},
 			"nothing at all", askOut(&sandbox.TransferLimits{}), nil,
 		},
 		{
-			"the default is over the policy's ceiling", func(w *World) { w.Policy.FilesOut = limitsOf(63) }, []string{out},
+			"the default is over the policy's ceiling", func(w *World) { w.Policy.FilesOut = limitsOf(63) },
+			[]string{out},
 			"the default is the policy's ceiling", func(w *World) { w.Policy.FilesOut = limitsOf(64) }, nil,
 		},
 		{
-			"in and out over the ceilings, in this order", func(w *World) { w.Policy.FilesOut, w.Backend.FilesIn = limitsOf(1), limitsOf(1) }, []string{in, out},
+			"in and out over the ceilings, in this order", func(w *World) { w.Policy.FilesOut, w.Backend.FilesIn = limitsOf(1), limitsOf(1) },
+			[]string{in, out},
 			"a policy that would permit more than the backend takes", func(w *World) { w.Policy.FilesIn, w.Policy.FilesOut = &larger, &larger }, nil,
 		},
 		{
-			"over the backend's and the policy's ceiling", func(w *World) { w.Policy.FilesIn, w.Backend.FilesIn = limitsOf(1), limitsOf(1) }, []string{in, in},
+			"over the backend's and the policy's ceiling", func(w *World) { w.Policy.FilesIn, w.Backend.FilesIn = limitsOf(1), limitsOf(1) },
+			[]string{in, in},
 			"within both", func(w *World) {
 				w.Policy.FilesIn, w.Backend.FilesIn, w.Workload.FilesIn = limitsOf(1), limitsOf(2), limitsOf(1)
 			}, nil,
@@ -153,20 +174,24 @@ func isolationScopes() []refusal {
 	workload := func(w *World) { w.Workload.IsolationScope = sandbox.ScopeCall }
 	return []refusal{
 		{
-			"the policy wants calls apart", policy, []string{wide},
+			"the policy wants calls apart", policy,
+			[]string{wide},
 			"the backend keeps them apart", then(policy, both), nil,
 		},
 		{
-			"the workload wants calls apart", workload, []string{wide},
+			"the workload wants calls apart", workload,
+			[]string{wide},
 			"the workload wants conversations apart", func(w *World) { w.Workload.IsolationScope = sandbox.ScopeConversation }, nil,
 		},
 		{
 			"the workload cannot widen the policy's scope",
-			then(policy, func(w *World) { w.Workload.IsolationScope = sandbox.ScopeConversation }), []string{wide},
+			then(policy, func(w *World) { w.Workload.IsolationScope = sandbox.ScopeConversation }),
+			[]string{wide},
 			"a backend that keeps both apart, and nobody asks", both, nil,
 		},
 		{
-			"a backend that only keeps calls apart", keeps(sandbox.ScopeCall), []string{wide},
+			"a backend that only keeps calls apart", keeps(sandbox.ScopeCall),
+			[]string{wide},
 			"calls apart on it", then(keeps(sandbox.ScopeCall), workload), nil,
 		},
 	}

@@ -28,31 +28,38 @@ func imageSources() []refusal {
 	const registry = "image.registry_denied at image.reference"
 	return []refusal{
 		{
-			"a catalogue image where the policy permits none", then(prebuilt, rule(sandbox.ImagePolicy{Prebuilt: sandbox.PrebuiltDeny})), []string{"image.prebuilt_denied at image.prebuilt"},
+			"a catalogue image where the policy permits none", then(prebuilt, rule(sandbox.ImagePolicy{Prebuilt: sandbox.PrebuiltDeny})),
+			[]string{"image.prebuilt_denied at image.prebuilt"},
 			"a catalogue image where the policy permits them", then(prebuilt, rule(sandbox.ImagePolicy{Prebuilt: sandbox.PrebuiltAllow})), nil,
 		},
 		{
-			"a registry that is not listed", then(listed, from("other.example.com/a:1")), []string{registry},
+			"a registry that is not listed", then(listed, from("other.example.com/a:1")),
+			[]string{registry},
 			"one that is", then(listed, from("registry.example.com/a:1")), nil,
 		},
 		{
-			"a registry on another port", then(listed, from("mirror.example.com/a:1")), []string{registry},
+			"a registry on another port", then(listed, from("mirror.example.com/a:1")),
+			[]string{registry},
 			"on the listed port, in capitals", then(listed, from("MIRROR.example.com:5000/a:1")), nil,
 		},
 		{
-			"a listed registry as the beginning of another", then(listed, from("registry.example.com.evil.example/a:1")), []string{registry},
+			"a listed registry as the beginning of another", then(listed, from("registry.example.com.evil.example/a:1")),
+			[]string{registry},
 			"no image at all", listed, nil,
 		},
 		{
-			"a reference without a registry", then(listed, from("library/python")), []string{registry},
+			"a reference without a registry", then(listed, from("library/python")),
+			[]string{registry},
 			"the same where no registries are listed", from("library/python"), nil,
 		},
 		{
-			"an empty list of registries permits none", then(none, from("registry.example.com/a:1")), []string{registry},
+			"an empty list of registries permits none", then(none, from("registry.example.com/a:1")),
+			[]string{registry},
 			"an empty list and a catalogue image", then(none, prebuilt), nil,
 		},
 		{
-			"an image without the digest that the policy wants", then(pinned, from("registry.example.com/a:1")), []string{"image.digest_required at image.digest"},
+			"an image without the digest that the policy wants", then(pinned, from("registry.example.com/a:1")),
+			[]string{"image.digest_required at image.digest"},
 			"one with it", then(pinned, imaged(sandbox.Image{Reference: "registry.example.com/a:1", Digest: digest})), nil,
 		},
 		{
@@ -62,7 +69,8 @@ func imageSources() []refusal {
 			"the digest in the reference", then(pinned, from("registry.example.com/a@"+digest)), nil,
 		},
 		{
-			"a tag that looks like a digest", then(pinned, from("registry.example.com/a:sha256")), []string{"image.digest_required at image.digest"},
+			"a tag that looks like a digest", then(pinned, from("registry.example.com/a:sha256")),
+			[]string{"image.digest_required at image.digest"},
 			"a catalogue image has no digest to state", then(pinned, prebuilt), nil,
 		},
 	}
@@ -76,31 +84,38 @@ func imageUsers() []refusal {
 	nonRoot, root := wants(sandbox.ImageUserNonRoot), wants(sandbox.ImageUserRoot)
 	return []refusal{
 		{
-			"root where the policy wants another user", then(nonRoot, as("root")), []string{userDenied},
+			"root where the policy wants another user", then(nonRoot, as("root")),
+			[]string{userDenied},
 			"another user", then(nonRoot, as("1654:1654")), nil,
 		},
 		{
-			"another spelling of root", then(nonRoot, as("00:1")), []string{userDenied},
+			"another spelling of root", then(nonRoot, as("00:1")),
+			[]string{userDenied},
 			"root where the policy wants root", then(root, as("+0:1")), nil,
 		},
 		{
-			"a user where the policy wants root", then(root, as("1654")), []string{userDenied},
+			"a user where the policy wants root", then(root, as("1654")),
+			[]string{userDenied},
 			"any user where the policy wants any", then(wants(sandbox.ImageUserAny), as("1654")), nil,
 		},
 		{
-			"a name, which may be root", then(nonRoot, as("app")), []string{userDenied},
+			"a name, which may be root", then(nonRoot, as("app")),
+			[]string{userDenied},
 			"a name where nobody minds", as("app"), nil,
 		},
 		{
-			"a user that nobody knows is not non-root", then(nonRoot, as("")), []string{userDenied},
+			"a user that nobody knows is not non-root", then(nonRoot, as("")),
+			[]string{userDenied},
 			"a user that nobody knows where nobody minds", as(""), nil,
 		},
 		{
-			"a user that nobody knows is not root", then(root, as("")), []string{userDenied},
+			"a user that nobody knows is not root", then(root, as("")),
+			[]string{userDenied},
 			"", nil, nil,
 		},
 		{
-			"no image, whose user nobody knows", nonRoot, []string{userDenied},
+			"no image, whose user nobody knows", nonRoot,
+			[]string{userDenied},
 			"no image where nobody minds", wants(sandbox.ImageUserAny), nil,
 		},
 	}
@@ -114,19 +129,24 @@ func imageUsersWhereFilesAreRoots() []refusal {
 	deletes := requiringOnly(sandbox.CapabilityExec, sandbox.CapabilityFilesDelete)
 	return []refusal{
 		{
-			"a user that cannot write beside root's files", as("1654"), []string{userUnfit},
+			"a user that cannot write beside root's files", as("1654"),
+			[]string{userUnfit},
 			"root, which can", as("0"), nil,
 		},
 		{
-			"a user that cannot answer host tools", then(as("1654"), requiringOnly(sandbox.CapabilityHostTools)), []string{userUnfit},
-			"a user that only executes, with a warning", then(as("1654"), onlyRuns), []string{userUnfit},
+			"a user that cannot answer host tools", then(as("1654"), requiringOnly(sandbox.CapabilityHostTools)),
+			[]string{userUnfit},
+			"a user that only executes, with a warning", then(as("1654"), onlyRuns),
+			[]string{userUnfit},
 		},
 		{
-			"a user that may not delete root's files", then(as("app"), deletes), []string{userUnfit},
+			"a user that may not delete root's files", then(as("app"), deletes),
+			[]string{userUnfit},
 			"a name that only executes", then(as("app"), onlyRuns), nil,
 		},
 		{
-			"an unknown user may not delete root's files", then(as(""), deletes), []string{userUnfit},
+			"an unknown user may not delete root's files", then(as(""), deletes),
+			[]string{userUnfit},
 			"root may", then(as("root"), deletes), nil,
 		},
 	}

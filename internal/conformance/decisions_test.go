@@ -13,7 +13,7 @@ import (
 
 func TestThePolicyPackageDecidesAsTheTableSays(t *testing.T) {
 	t.Parallel()
-	report, err := conformance.RunDecisions(t.Context(), conformance.PolicyPackage{}, conformance.Decisions())
+	report, err := conformance.RunDecisions(conformance.PolicyPackage{}, conformance.Decisions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestAWrongAnswerIsADifference(t *testing.T) {
 	} {
 		wrong := row
 		wrong.Want = want
-		report, err := conformance.RunDecisions(t.Context(), conformance.PolicyPackage{}, []conformance.DecisionRow{row, wrong})
+		report, err := conformance.RunDecisions(conformance.PolicyPackage{}, []conformance.DecisionRow{row, wrong})
 		if err != nil || len(report.Differences) != 1 {
 			t.Errorf("%s: %v, %v", name, report.Differences, err)
 		}

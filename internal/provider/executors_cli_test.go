@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -110,7 +109,7 @@ type planCLI struct {
 
 func (*planCLI) Cannot(w conformance.World) string { return cannotBeWritten(w) }
 
-func (e *planCLI) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+func (e *planCLI) Decide(worlds []conformance.World) ([]conformance.Answer, error) {
 	byPlatform := map[string]*rows{}
 	for i, w := range worlds {
 		attrs, err := written(w)
@@ -172,7 +171,7 @@ type validateCLI struct {
 
 func (*validateCLI) Cannot(w conformance.World) string { return cannotBeWritten(w) }
 
-func (e *validateCLI) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+func (e *validateCLI) Decide(worlds []conformance.World) ([]conformance.Answer, error) {
 	r := newRows(e.t)
 	for i, w := range worlds {
 		attrs, err := written(w)

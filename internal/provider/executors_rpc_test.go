@@ -40,7 +40,7 @@ func TestTheProviderValidatesNothingThatThePlanAdmits(t *testing.T) {
 // runTable puts the table to an executor of this package.
 func runTable(t *testing.T, name string, e conformance.Executor) {
 	t.Helper()
-	report, err := conformance.RunDecisions(t.Context(), e, conformance.Decisions())
+	report, err := conformance.RunDecisions(e, conformance.Decisions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ type validateRPC struct {
 
 func (validateRPC) Cannot(w conformance.World) string { return cannotBeWritten(w) }
 
-func (e validateRPC) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+func (e validateRPC) Decide(worlds []conformance.World) ([]conformance.Answer, error) {
 	s := newServer(e.t, offline())
 	answers := make([]conformance.Answer, len(worlds))
 	for i, w := range worlds {
@@ -130,7 +130,7 @@ type planRPC struct {
 
 func (planRPC) Cannot(w conformance.World) string { return cannotBeWritten(w) }
 
-func (e planRPC) Decide(_ context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+func (e planRPC) Decide(worlds []conformance.World) ([]conformance.Answer, error) {
 	servers := map[string]*server{} // by what is imposed
 	answers := make([]conformance.Answer, len(worlds))
 	for i, w := range worlds {

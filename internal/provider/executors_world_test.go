@@ -31,13 +31,21 @@ func written(w conformance.World) (map[string]any, error) {
 	attrs["policy"] = policyAttrs(w.Policy)
 	attrs["backend_facts"] = string(facts)
 	for _, path := range w.Unknown {
-		attrs = hidden(attrs, path).(map[string]any) //nolint:forcetypeassert // hiding a part of a map leaves a map
+		hide(attrs, path)
 	}
 	return attrs, nil
 }
 
-// hidden returns v with what stands at path replaced by notKnown. What the path
-// leads through and is not there is made.
+// hide replaces what stands at a path of an object by notKnown. What the path leads
+// through and is not there is made.
+func hide(attrs map[string]any, path sandbox.FieldPath) {
+	name, ok := path[0].Attr()
+	if !ok {
+		name, _ = path[0].MapKey()
+	}
+	attrs[name] = hidden(attrs[name], path[1:])
+}
+
 func hidden(v any, path sandbox.FieldPath) any {
 	if len(path) == 0 {
 		return notKnown{}
@@ -50,21 +58,15 @@ func hidden(v any, path sandbox.FieldPath) any {
 		list[i] = hidden(list[i], path[1:])
 		return list
 	}
-	name, ok := path[0].Attr()
-	if !ok {
-		name, _ = path[0].MapKey()
-	}
-	attrs := map[string]any{}
+	object := map[string]any{}
 	switch m := v.(type) {
 	case map[string]any:
-		attrs = m
+		object = m
 	case map[string]string:
-		for key, text := range m {
-			attrs[key] = text
-		}
+		object = stringsAsAny(m)
 	}
-	attrs[name] = hidden(attrs[name], path[1:])
-	return attrs
+	hide(object, path)
+	return object
 }
 
 // stated collects attributes that say something; the rest stay null.

@@ -17,7 +17,7 @@ import (
 // the row says, and attaches the workload.
 func TestTheRouterDecidesAsTheTableSays(t *testing.T) {
 	t.Parallel()
-	report, err := conformance.RunDecisions(t.Context(), attaching{t}, conformance.Decisions())
+	report, err := conformance.RunDecisions(attaching{t}, conformance.Decisions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +43,12 @@ func (attaching) Cannot(w conformance.World) string {
 	return ""
 }
 
-func (e attaching) Decide(ctx context.Context, worlds []conformance.World) ([]conformance.Answer, error) {
+func (e attaching) Decide(worlds []conformance.World) ([]conformance.Answer, error) {
 	answers := make([]conformance.Answer, len(worlds))
 	for i, w := range worlds {
 		fake := newFake(e.t, w.Backend.Backend)
 		fake.decls = w.Backend
-		findings, err := attachOnce(ctx, w, fake)
+		findings, err := attachOnce(e.t.Context(), w, fake)
 		if err != nil {
 			return nil, err
 		}
