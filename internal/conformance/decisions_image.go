@@ -13,6 +13,7 @@ const (
 
 func images() []refusal {
 	refusals := imageSources()
+	refusals = append(refusals, imagesServed()...)
 	refusals = append(refusals, imageUsers()...)
 	return append(refusals, imageUsersWhereFilesAreRoots()...)
 }
@@ -72,6 +73,32 @@ func imageSources() []refusal {
 			"a tag that looks like a digest", then(pinned, from("registry.example.com/a:sha256")),
 			[]string{"image.digest_required at image.digest"},
 			"a catalogue image has no digest to state", then(pinned, prebuilt), nil,
+		},
+	}
+}
+
+func imagesServed() []refusal {
+	serving := func(s ...sandbox.ImageSource) change {
+		return func(w *World) { w.Backend.ImageSources = sandbox.SetOf(s...) }
+	}
+	prebuilt := imaged(sandbox.Image{Prebuilt: "python-3.13"})
+	reference := imaged(sandbox.Image{Reference: "registry.example.com/a:1"})
+	return []refusal{
+		{
+			"an image where the backend takes none", then(prebuilt, serving()),
+			[]string{"image.not_supported at image.prebuilt"},
+			"no image where the backend takes none", serving(), nil,
+		},
+		{
+			"a reference where the backend has a catalogue only", then(reference, serving(sandbox.ImageSourcePrebuilt)),
+			[]string{"image.not_supported at image.reference"},
+			"a reference where it takes nothing else", then(reference, serving(sandbox.ImageSourceReference)), nil,
+		},
+		{
+			"an image that neither the backend nor the policy takes, in this order",
+			then(prebuilt, serving(sandbox.ImageSourceReference), func(w *World) { w.Policy.Images.Prebuilt = sandbox.PrebuiltDeny }),
+			[]string{"image.not_supported at image.prebuilt", "image.prebuilt_denied at image.prebuilt"},
+			"a catalogue image on a backend that has nothing else", then(prebuilt, serving(sandbox.ImageSourcePrebuilt)), nil,
 		},
 	}
 }

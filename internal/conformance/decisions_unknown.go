@@ -174,6 +174,7 @@ func unknownWorkload() []open {
 		{at("program_profile"), plain, waiting("program_profile")},
 		{at("image"), plain, nil},
 		{at("image"), filesAsRoot, waiting("image")},
+		{at("image"), func(w *World) { w.Backend.ImageSources = sandbox.SetOf(sandbox.ImageSourcePrebuilt) }, waiting("image")},
 		{at("image"), func(w *World) { w.Policy.Images.RequireDigest = true }, waiting("image")},
 	}
 }
@@ -201,6 +202,7 @@ func unknownWorkloadParts() []open {
 		{at("image", "prebuilt"), then(imaged(platform), func(w *World) { w.Policy.Images.Prebuilt = sandbox.PrebuiltDeny }), waiting("image.prebuilt")},
 		{at("image", "reference"), then(imaged(platform), listed), waiting("image.reference")},
 		{at("image", "digest"), then(imaged(reference), pinned), waiting("image.digest")},
+		{at("image", "reference"), then(imaged(platform), func(w *World) { w.Backend.ImageSources = sandbox.ImageSourceSet{} }), waiting("image.reference")},
 		{at("image", "digest"), imaged(reference), nil},
 		{at("image", "user"), then(imaged(reference), nonRoot), waiting("image.user")},
 		{at("image", "user"), then(imaged(reference), filesAsRoot), waiting("image.user")},
