@@ -83,7 +83,6 @@ func (q *question) attachedIdentity() {
 			"backend "+q.backendName()+" attaches an identity shared "+attached.Scope.String(),
 			"at most "+bound.String()+", by maximum_identity_scope of the policy",
 			"choose a backend without an attached identity, or raise maximum_identity_scope in the policy")
-		return
 	case q.policy.identityOpen:
 		q.wait(at("backend"), "maximum_identity_scope of the policy", "whether the attached identity is permitted")
 	}

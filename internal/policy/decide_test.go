@@ -5,45 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// The world of these tests: a policy, a workload and a backend that fit. Each
-// row changes one of them by one step.
+// fits is a policy, a workload and a backend that fit. Each row changes one of
+// them by one step.
 func fits() (sandbox.Policy, sandbox.Spec, sandbox.Declarations) {
-	everything := sandbox.SetOf(sandbox.Capabilities()...).Minus(sandbox.SetOf(sandbox.CapabilityAttachedIdentity))
-	probed := sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: "test"}
-	guarantees := map[sandbox.Guarantee]sandbox.Evidence{}
-	for _, g := range sandbox.Guarantees() {
-		guarantees[g] = probed
-	}
-	requires := sandbox.SetOf(sandbox.CapabilityExec, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut)
-	p := sandbox.Policy{
-		Name:             "agents",
-		MinimumIsolation: sandbox.IsolationContainer,
-		Egress: sandbox.Egress{
-			Mode:  sandbox.EgressAllowlist,
-			Hosts: []string{"packages.example.org", "*.files.example.org"},
-			Rules: map[string]sandbox.EgressRule{
-				"api": {Host: "api.example.com", Ports: []string{"443"}, Methods: []string{"GET"}, Paths: []string{"/v1"}},
-			},
-		},
-		MissingGuarantees: sandbox.MissingGuaranteesRefuse,
-	}
-	s := sandbox.Spec{
-		Kind: "codeact", Backend: "test", Requires: &requires,
-		Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}},
-	}
-	d := sandbox.Declarations{
-		Backend: "test", Isolation: sandbox.IsolationHardenedContainer, IsolationEvidence: probed,
-		Capabilities: &everything,
-		EgressModes:  sandbox.SetOf(sandbox.EgressAllowlist, sandbox.EgressClosed),
-		Guarantees:   guarantees,
-		ImageSources: sandbox.SetOf(sandbox.ImageSources()...),
-		OSFamilies:   sandbox.SetOf(sandbox.OSFamilyPOSIX),
-	}
-	return p, s, d
+	w := conformance.Fits()
+	return w.Policy, w.Workload, w.Backend
 }
 
 func decide(t *testing.T, p sandbox.Policy, s sandbox.Spec, d sandbox.Declarations) sandbox.Decision {

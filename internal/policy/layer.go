@@ -80,7 +80,7 @@ func compileLayer(l Layer) (compiledLayer, []sandbox.Finding) {
 
 	if known.Has(at("minimum_evidence")) && pol.MinimumEvidence == sandbox.EvidenceEmulated {
 		findings = append(findings, sandbox.Finding{
-			Code: sandbox.CodeContradiction, Path: at("minimum_evidence"), Found: `"emulated"`,
+			Code: sandbox.CodeUnknownWord, Path: at("minimum_evidence"), Found: `"emulated"`,
 			Required: "probed or documented",
 			Remedy:   `write minimum_evidence = "documented", or leave it out for "probed"`,
 		})

@@ -39,7 +39,7 @@ func admit(in policyInput, imposed []policy.Layer, p phase) admission {
 			a.findings = append(a.findings, f)
 		}
 	}
-	if a.settled && !denied(a.findings) {
+	if in.Known.Everything() && !denied(a.findings) {
 		a.findings = append(a.findings, in.seal.broken("policy", in.encode, p)...)
 	}
 	return a
@@ -68,7 +68,7 @@ func (a admission) judge(in workloadInput, p phase) judgement {
 	findings = append(findings, problems...)
 
 	settled := a.settled && in.Known.Everything()
-	if settled && !denied(findings) {
+	if in.Known.Everything() && !denied(findings) {
 		findings = append(findings, in.seal.broken("workload", in.encode, p)...)
 	}
 	if denied(a.findings) || denied(findings) {

@@ -22,17 +22,31 @@ func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
 	out := outcome{computed: computed{"document": unknownText(), "digest": unknownText()}}
 	findings, settled := in.judge(g, p)
 	out.findings = findings
-	if !settled || sandbox.Decide(findings).Verdict != sandbox.Allow {
+	if !in.whole() || denied(findings) {
 		return out
 	}
+	// What no document can carry is refused whatever is imposed.
 	document, err := in.document(g).Encode()
 	if err != nil {
 		out.findings = append(out.findings, sandbox.FindingsAt(err, nil)...)
 		return out
 	}
+	if !settled || sandbox.Decide(findings).Verdict != sandbox.Allow {
+		return out
+	}
 	out.computed["document"] = textValue(string(document))
 	out.computed["digest"] = textValue(string(manifest.DigestOf(document)))
 	return out
+}
+
+// whole reports whether everything in the manifest is known.
+func (in manifestInput) whole() bool {
+	for _, workload := range in.Workloads {
+		if !workload.Known.Everything() {
+			return false
+		}
+	}
+	return in.Known.Everything() && in.Policy.Known.Everything()
 }
 
 // judge decides every workload. A workload that came from a resource has warned

@@ -77,9 +77,15 @@ func (r *pureResource) Configure(_ context.Context, req resource.ConfigureReques
 	r.guard = guard
 }
 
-// ValidateConfig reports everything that is certainly wrong, offline.
+// ValidateConfig reports everything that is certainly wrong, offline. While no
+// provider is configured it is not known what is imposed, and that may be the
+// opinion for want of which a default would refuse.
 func (r *pureResource) ValidateConfig(_ context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
-	resp.Diagnostics.Append(refusals(r.evaluate(req.Config.Raw, r.guard, validating).findings)...)
+	guard := r.guard
+	if guard == nil {
+		guard = &guardrail{open: true}
+	}
+	resp.Diagnostics.Append(refusals(r.evaluate(req.Config.Raw, guard, validating).findings)...)
 }
 
 // ModifyPlan reports what is wrong or worth a warning, and plans every value

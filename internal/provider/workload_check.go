@@ -27,12 +27,16 @@ func evaluateWorkload(object tftypes.Value, g *guardrail, p phase) outcome {
 		findings: append(under(sandbox.Path("policy"), a.findings), j.Findings...),
 		computed: computed{"digest": unknownText(), "verdict": unknownText(), "findings": unknownTexts()},
 	}
-	if !j.settled || denied(out.findings) || j.Verdict != sandbox.Allow {
+	if !in.Known.Everything() || denied(out.findings) {
 		return out
 	}
+	// What no document can carry is refused whatever is imposed.
 	document, err := in.encode()
 	if err != nil {
 		out.findings = append(out.findings, sandbox.FindingsAt(err, nil)...)
+		return out
+	}
+	if !j.settled || j.Verdict != sandbox.Allow {
 		return out
 	}
 	digest := string(manifest.DigestOf(document))

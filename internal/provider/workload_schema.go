@@ -129,7 +129,7 @@ func workloadSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "What one kind of workload asks of a sandbox, judged at plan under its policy and on its backend: isolation, capabilities, egress, images, limits. " +
 			"Each refusal names the attribute, what was found, what is required and the edit to make.\n\n" +
-			"A workload is pure: it needs no provider block and no cloud. What is written literally is judged in `terraform validate` already. " +
+			"A workload is pure: it needs no provider block and no cloud. What is written literally is judged in `terraform validate` already, as far as no policy that a runner may impose could change the answer. " +
 			"A value that is not known yet leaves the decision open until it is; a refusal that is certain anyway comes at once.",
 		Attributes: attributes,
 	}
