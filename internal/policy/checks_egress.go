@@ -100,17 +100,12 @@ func (q *question) withinLayer(l *compiledLayer) {
 
 func (q *question) rulesWithin(l *compiledLayer) {
 	e, bound := &q.spec.egress, &l.egress
-	if _, within := e.set.Within(bound.set); !within {
-		for i := range e.rules {
-			witness, ok := egress.NewSet(e.rules[i : i+1]).Within(bound.set)
-			switch {
-			case ok:
-			case bound.open:
-				q.wait(e.paths[i], "part of the egress of "+l.Source, "whether "+e.rules[i].String()+" is within it")
-			default:
-				q.notWithin(e, i, l, witness)
-			}
+	for _, x := range e.set.Beyond(bound.set) {
+		if bound.open {
+			q.wait(e.paths[x.Rule], "part of the egress of "+l.Source, "whether "+e.rules[x.Rule].String()+" is within it")
+			continue
 		}
+		q.notWithin(e, x.Rule, l, x.Witness)
 	}
 	for _, path := range e.openPaths {
 		q.wait(path, path.String(), "whether it is within "+l.Source)
