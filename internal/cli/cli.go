@@ -81,6 +81,8 @@ const examples = `  sandboxctl show manifest.json                      the postu
   sandboxctl check manifest.json                     is every workload admitted?
   sandboxctl check ./policies                        plan a directory of pure objects and judge it
   terraform show -json plan | sandboxctl check -     judge a plan
+  sandboxctl why --manifest manifest.json --host cdn.example.net
+  sandboxctl diff deployed.json manifest.json        does anything permit more than before?
   sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
   sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js`
 
@@ -101,7 +103,7 @@ func (a *app) root() *cobra.Command {
 		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.showCommand(), a.checkCommand(), a.factsCommand(), a.runCommand(),
+		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(),
 		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root

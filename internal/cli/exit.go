@@ -20,7 +20,7 @@ const (
 	// ExitBadInput: there is no answer. The input is not what it should be, leaves
 	// the answer open, or could not be read.
 	ExitBadInput = 2
-	// ExitWidened: all is allowed, and more than in the baseline.
+	// ExitWidened: more is permitted than before, and nothing is refused.
 	ExitWidened = 3
 	// ExitProgram: the program that was run ended with a code other than 0, was
 	// stopped at a bound, or left an output it declared undelivered.
@@ -36,7 +36,7 @@ const (
   0    everything is allowed
   1    something is refused
   2    there is no answer: bad input, or input that leaves the answer open
-  3    everything is allowed, and more than in the baseline
+  3    more is permitted than before, and nothing is refused
   4    the program that was run failed: its own code is printed
   130  interrupted`
 	checkExitHelp = `Exit codes:
@@ -45,6 +45,14 @@ const (
   2  there is no answer: bad input, or input that leaves the answer open
   3  everything is allowed, and more than in the baseline
   130  interrupted by a signal`
+	whyExitHelp = `Exit codes:
+  0  the request is allowed
+  1  it is refused
+  2  bad input`
+	diffExitHelp = `Exit codes:
+  0  nothing is permitted that was not
+  2  bad input
+  3  something is permitted that was not`
 	runExitHelp = `Exit codes:
   0  the program ended with 0 and its outputs landed
   1  the manifest or the workload is refused: nothing ran

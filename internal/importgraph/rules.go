@@ -65,12 +65,16 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate",
+				"internal/translate", "internal/explain",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
 		{Tree: "internal/plaintext"},
 		{Tree: "internal/show", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext"})},
+		{
+			Tree: "internal/explain", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext", "internal/show"}),
+			TestLibraries: terraformSource,
+		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
 		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},

@@ -63,15 +63,18 @@ func (c *compiledEgress) admits(r egress.Request) sandbox.Verdict {
 
 // alwaysBlocked reports whether whoever enforces an allowlist refuses to dial the
 // destination, whatever the rules say.
-func alwaysBlocked(r egress.Request) bool {
+func alwaysBlocked(r egress.Request) bool { return blockedBecause(r) != "" }
+
+// blockedBecause says why a destination is always refused; empty where it is not.
+func blockedBecause(r egress.Request) string {
 	if r.Addr.IsValid() {
-		_, blocked := egress.BlockedAddress(r.Addr)
-		return blocked
+		why, _ := egress.BlockedAddress(r.Addr)
+		return why
 	}
 	host, err := egress.ParseHost(r.Host)
 	if err != nil {
-		return true
+		return "no host"
 	}
-	_, blocked := host.AlwaysBlocked()
-	return blocked
+	why, _ := host.AlwaysBlocked()
+	return why
 }

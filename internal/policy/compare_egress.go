@@ -87,10 +87,8 @@ func (c *compiledEgress) example() string {
 
 // pathOf is where the first rule stands that goes beyond the bound.
 func (c *compiledEgress) pathOf(bound *egress.Set) sandbox.FieldPath {
-	for i := range c.rules {
-		if _, within := egress.NewSet(c.rules[i : i+1]).Within(bound); !within {
-			return c.paths[i]
-		}
+	if beyond := c.set.Beyond(bound); len(beyond) > 0 {
+		return c.paths[beyond[0].Rule]
 	}
 	return at("egress_hosts")
 }

@@ -36,4 +36,12 @@
 // A set is the union of its rules. There are no denials and no order, so adding
 // a rule never takes anything away, and the comparison can be exact: see
 // [Set.Within].
+//
+// # Algebra
+//
+// [Union] and [Set.Intersect] of sets are sets of rules again. A difference is not:
+// it is a [Region], which combines freely, tells whether it is empty with a
+// [Witness], and can be taken apart into boxes to be shown. [Set.Redundant] and
+// [Set.Minimise] find the rules that nothing depends on. All work is bounded; see
+// [ErrTooComplex].
 package egress

@@ -93,3 +93,24 @@ func ExampleSet_Overlaps() {
 	fmt.Println(ok, witness)
 	// Output: true evil.internal.example.com:443
 }
+
+func ExampleSet_Minus() {
+	set := func(hosts ...string) *egress.Set {
+		var rules []egress.Rule
+		for _, host := range hosts {
+			rule, _ := egress.ParseShort(host, nil)
+			rules = append(rules, rule)
+		}
+		return egress.NewSet(rules)
+	}
+	before := set("api.example.com", "*.files.example.org")
+	after := set("*.example.com", "*.files.example.org", "a.files.example.org")
+
+	boxes, err := after.Minus(before).Boxes()
+	fmt.Println(boxes, err)
+	redundant, err := after.Redundant()
+	fmt.Println(redundant, err)
+	// Output:
+	// [*.example.com:443, but not api.example.com] <nil>
+	// [{2 [1]}] <nil>
+}

@@ -18,31 +18,71 @@ import (
 // prefix the prefix itself. Where bound's smaller ranges fill a range, or its
 // names everything that fits below a very long suffix, each of them is looked at.
 //
-// Should a witness ever fail its confirmation, the answer is false with a zero
-// witness: what is not shown is not granted.
+// The work is bounded. Should it not be enough, which takes hundreds of rules of
+// one host, each of the largest size and unlike the others, the answer is false
+// with a zero witness, and so it is should a witness ever fail its confirmation:
+// what is not shown is not granted.
 func (s *Set) Within(bound *Set) (Witness, bool) {
-	if s == nil {
-		return Witness{}, true
-	}
-	var c *coverage
-	for i := range s.rules {
-		if bound.plainly(&s.rules[i]) {
-			continue
-		}
-		if c == nil {
-			c = &coverage{bound: bound}
-		}
-		w, covered := c.rule(&s.rules[i])
-		if covered {
-			continue
-		}
-		_, inside := s.Match(w.Request())
-		if _, outside := bound.Match(w.Request()); !inside || outside {
-			return Witness{}, false
-		}
-		return w, false
+	for e := range s.beyond(bound) {
+		return e.Witness, false
 	}
 	return Witness{}, true
+}
+
+// Excess is a rule that reaches beyond a bound.
+type Excess struct {
+	// Rule is its position in [Set.Rules].
+	Rule int
+	// Witness is a request that the rule admits and the bound does not; it is zero
+	// where [Set.Within] would give none.
+	Witness Witness
+}
+
+// Beyond are the rules of s that are not within the bound, in their order. The
+// bound on the work is one for all of them together.
+func (s *Set) Beyond(bound *Set) []Excess {
+	var all []Excess
+	for e := range s.beyond(bound) {
+		all = append(all, e)
+	}
+	return all
+}
+
+func (s *Set) beyond(bound *Set) iter.Seq[Excess] {
+	return func(yield func(Excess) bool) {
+		if s == nil {
+			return
+		}
+		var c *coverage
+		for i := range s.rules {
+			if bound.plainly(&s.rules[i]) {
+				continue
+			}
+			if c == nil {
+				c = &coverage{bound: bound}
+			}
+			if w, covered := c.shown(s, &s.rules[i]); !covered && !yield(Excess{i, w}) {
+				return
+			}
+		}
+	}
+}
+
+// shown reports whether the bound is shown to admit all that a rule of s does. The
+// witness was confirmed or is zero.
+func (c *coverage) shown(s *Set, r *Rule) (Witness, bool) {
+	if c.err() != nil {
+		return Witness{}, false
+	}
+	w, covered := c.rule(r)
+	if covered && c.err() == nil {
+		return Witness{}, true
+	}
+	_, inside := s.Match(w.Request())
+	if _, outside := c.bound.Match(w.Request()); !inside || outside {
+		return Witness{}, false
+	}
+	return w, false
 }
 
 // plainly reports whether one facet of the set admits all that the rule does. It
@@ -85,6 +125,7 @@ func (s *Set) Equal(other *Set) bool {
 
 // coverage holds rules against a bound. It keeps buffers between points.
 type coverage struct {
+	steps
 	bound  *Set
 	zones  []*zone
 	facets []*facet // of the port at hand
@@ -172,6 +213,9 @@ func (c *coverage) onPort(r *Rule, port uint16) (method, path string, covered bo
 	for _, z := range c.zones {
 		c.facets = z.facetsOn(port, c.facets)
 	}
+	if !c.take(1 + len(c.facets)*(1+(len(r.methods)+len(r.paths))/16)) { // most facets are done with early
+		return "", "", false
+	}
 	if len(c.facets) > 0 && slices.Equal(c.facets, c.before) {
 		return "", "", true // as on the port before, which was covered
 	}
@@ -190,6 +234,9 @@ func (c *coverage) onPort(r *Rule, port uint16) (method, path string, covered bo
 	}
 	for _, method := range methods {
 		for _, path := range paths {
+			if !c.take(len(c.facets)) {
+				return "", "", false
+			}
 			q := query{port: port, method: method, path: path, sound: true}
 			if !slices.ContainsFunc(c.facets, func(f *facet) bool { return f.admit(&q) != none }) {
 				return method, path, false
@@ -211,9 +258,14 @@ func (f *facet) covers(r *Rule) bool {
 
 // otherMethod is a method that none of the facets at hand names.
 func (c *coverage) otherMethod() string {
-	named := func(method string) bool {
+	return methodOutside(func(method string) bool {
 		return slices.ContainsFunc(c.facets, func(f *facet) bool { return f.methods != nil && tokensContain(f.methods, method) })
-	}
+	})
+}
+
+// methodOutside is a method that is not named: one that people recognise, if there
+// is one.
+func methodOutside(named func(method string) bool) string {
 	for _, method := range [...]string{"DELETE", "PUT", "POST", "PATCH", "GET", "OPTIONS", "HEAD"} {
 		if !named(method) {
 			return method

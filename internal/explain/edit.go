@@ -1,0 +1,206 @@
+package explain
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+// Edit is the smallest edit of one policy or workload.
+type Edit struct {
+	// Where is the policy or workload.
+	Where string `json:"where"`
+	// Remove are entries to take out. One that is wider than the request takes away
+	// more than that.
+	Remove []Rule `json:"remove,omitempty"`
+	// HCL are lines to type: attributes as they read afterwards, with a comment
+	// where something long stays as it is.
+	HCL []string `json:"hcl,omitempty"`
+}
+
+// allow edits every policy and the workload that refuse the request, each by no
+// more than the request, as far as a rule can say that.
+func allow(m manifest.Manifest, name string, r egress.Request, opinions []policy.Opinion) (manifest.Manifest, []Edit) {
+	var edits []Edit
+	layers := m.Layers()
+	for i, o := range opinions {
+		if o.Verdict == sandbox.Allow {
+			continue
+		}
+		edit := Edit{Where: o.Source}
+		switch {
+		case i == len(layers):
+			spec := m.Workloads[name]
+			edit.open(&spec.Egress, r, o)
+			m.Workloads = maps.Clone(m.Workloads)
+			m.Workloads[name] = spec
+		default:
+			p := layers[i].Policy
+			edit.permit(&p.NeverReaches, o)
+			edit.open(&p.Egress, r, o)
+			if i == len(layers)-1 {
+				m.Policy = p
+			} else {
+				m.HostPolicy = &p
+			}
+		}
+		edits = append(edits, edit)
+	}
+	return m, edits
+}
+
+// permit takes out of never_reaches what names the request.
+func (e *Edit) permit(never *[]string, o policy.Opinion) {
+	if len(o.Never) == 0 {
+		return
+	}
+	e.Remove = append(e.Remove, rulesOf(o.Never)...)
+	kept := slices.DeleteFunc(slices.Clone(*never), func(text string) bool {
+		return slices.ContainsFunc(o.Never, func(p policy.PlacedRule) bool { return p.Rule.Name() == text })
+	})
+	*never = kept
+	e.list("never_reaches", kept, "")
+}
+
+// open adds what admits the request, unless something does already.
+func (e *Edit) open(eg *sandbox.Egress, r egress.Request, o policy.Opinion) {
+	if o.Mode != sandbox.EgressClosed && (o.Mode != sandbox.EgressAllowlist || len(o.By) > 0) {
+		return
+	}
+	if eg.Mode != sandbox.EgressAllowlist {
+		eg.Mode = sandbox.EgressAllowlist
+		e.HCL = append(e.HCL, `egress_mode = "allowlist"`)
+	}
+	rule := ruleFor(r)
+	if r.Port == 443 && slices.Equal(rule.Methods, any1) && slices.Equal(rule.Paths, any1) {
+		eg.Hosts = append(slices.Clone(eg.Hosts), rule.Host)
+		e.list("egress_hosts", eg.Hosts, rule.Host)
+		return
+	}
+	key := keyFor(rule.Host, eg.Rules)
+	line := key + " = { host = " + hclString(rule.Host) + ", ports = [" + rule.Ports[0] + "], methods = [" +
+		hclString(rule.Methods[0]) + "], paths = [" + hclString(rule.Paths[0]) + "] }"
+	if len(eg.Rules) == 0 {
+		e.HCL = append(e.HCL, "egress_rules = {", "  "+line, "}")
+	} else {
+		e.HCL = append(e.HCL, "egress_rules = {", "  # the rules there are, and", "  "+line, "}")
+	}
+	rules := maps.Clone(eg.Rules)
+	if rules == nil {
+		rules = map[string]sandbox.EgressRule{}
+	}
+	rules[key] = rule
+	eg.Rules = rules
+}
+
+var any1 = []string{"*"}
+
+// ruleFor is the narrowest rule that admits the request. A method or a path that
+// no rule can name makes it any.
+func ruleFor(r egress.Request) sandbox.EgressRule {
+	rule := sandbox.EgressRule{Host: r.Host, Ports: []string{strconv.Itoa(int(r.Port))}, Methods: any1, Paths: any1}
+	if r.Addr.IsValid() {
+		rule.Host = r.Addr.String()
+	}
+	admits := func(rule sandbox.EgressRule) bool {
+		parsed, findings := egress.ParseRule("", rule, nil)
+		if len(findings) > 0 {
+			return false
+		}
+		_, ok := egress.NewSet([]egress.Rule{parsed}).Match(r)
+		return ok
+	}
+	narrower := rule
+	if narrower.Methods = []string{r.Method}; admits(narrower) {
+		rule = narrower
+	}
+	narrower = rule
+	if narrower.Paths = []string{strings.TrimRight(r.Path, "/")}; admits(narrower) {
+		rule = narrower
+	}
+	return rule
+}
+
+// keyFor is a key for a rule about the host that is not taken.
+func keyFor(host string, taken map[string]sandbox.EgressRule) string {
+	label, _, _ := strings.Cut(host, ".")
+	base := strings.ReplaceAll(label, "-", "_")
+	if base == "" || base[0] < 'a' || base[0] > 'z' || strings.Contains(base, ":") {
+		base = "rule"
+	}
+	key := base
+	for n := 2; ; n++ {
+		if _, ok := taken[key]; !ok {
+			return key
+		}
+		key = base + "_" + strconv.Itoa(n)
+	}
+}
+
+// refuse takes out of the workload what admits the request. The policies are left
+// alone: what they admit, other workloads may need.
+func refuse(m manifest.Manifest, name string, o policy.Opinion) (manifest.Manifest, []Edit) {
+	spec := m.Workloads[name]
+	edit := Edit{Where: o.Source}
+	eg := &spec.Egress
+	if o.Mode == sandbox.EgressAllowlist {
+		edit.Remove = rulesOf(o.By)
+		eg.Hosts, eg.Rules = withoutPlaces(*eg, o.By)
+	}
+	if len(eg.Hosts)+len(eg.Rules) == 0 {
+		eg.Mode = sandbox.EgressClosed
+		edit.HCL = append(edit.HCL, `egress_mode = "closed"`)
+	} else if len(eg.Hosts) < len(m.Workloads[name].Egress.Hosts) {
+		edit.list("egress_hosts", eg.Hosts, "")
+	}
+	m.Workloads = maps.Clone(m.Workloads)
+	m.Workloads[name] = spec
+	return m, []Edit{edit}
+}
+
+func withoutPlaces(e sandbox.Egress, gone []policy.PlacedRule) ([]string, map[string]sandbox.EgressRule) {
+	at := map[string]bool{}
+	for _, p := range gone {
+		at[p.Path.String()] = true
+	}
+	var hosts []string
+	for i, host := range e.Hosts {
+		if !at[sandbox.Path("egress_hosts", i).String()] {
+			hosts = append(hosts, host)
+		}
+	}
+	rules := maps.Clone(e.Rules)
+	maps.DeleteFunc(rules, func(key string, _ sandbox.EgressRule) bool {
+		return at[sandbox.Path("egress_rules", sandbox.MapKey(key)).String()]
+	})
+	return hosts, rules
+}
+
+// maxList is how long a list may be to be shown whole.
+const maxList = 6
+
+// list adds a line for an attribute. A long list is shown by what is added to it,
+// and not at all when something was only removed.
+func (e *Edit) list(attribute string, elements []string, added string) {
+	switch {
+	case len(elements) <= maxList:
+		texts := make([]string, len(elements))
+		for i, text := range elements {
+			texts[i] = hclString(text)
+		}
+		e.HCL = append(e.HCL, attribute+" = ["+strings.Join(texts, ", ")+"]")
+	case added != "":
+		e.HCL = append(e.HCL, attribute+" = [", "  # the "+strconv.Itoa(len(elements)-1)+" there are, and", "  "+hclString(added)+",", "]")
+	}
+}
+
+// hclString writes a string of HCL in which nothing is a template.
+func hclString(text string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(text))
+}

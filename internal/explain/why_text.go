@@ -1,0 +1,82 @@
+package explain
+
+import (
+	"slices"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
+)
+
+// Text is the answer for people.
+func (a Answer) Text() string {
+	page := show.NewPage(0, 0)
+	page.Line(a.Request)
+	text := page.String()
+	for _, w := range a.Workloads {
+		text += "\n" + w.text()
+	}
+	return text
+}
+
+func (w WorkloadAnswer) text() string {
+	head := show.NewPage(0, 0)
+	word := "refused"
+	if w.Allowed {
+		word = "allowed"
+	}
+	head.Line(word + "  " + workloadSource(w.Workload))
+	text := head.String()
+	page := show.NewPage(2, 8)
+	for _, l := range w.Layers {
+		verb := "refuses"
+		if l.Allows {
+			verb = "allows"
+		}
+		page.Row(verb, l.Source+": "+l.Why)
+		for _, r := range l.Never {
+			page.Row("", r.Path+": "+r.Rule)
+		}
+		for _, r := range l.By {
+			page.Row("", r.Path+": "+r.Rule)
+		}
+		if l.Hint != "" {
+			page.Row("", "near: "+l.Hint)
+		}
+	}
+	page.List("but", because("the workload itself is refused: ", w.Refused), maxNamed)
+	text += page.String()
+	for i, e := range w.Edits {
+		text += e.text(w.Allowed, i == 0)
+	}
+	after := show.NewPage(2, 8)
+	after.List("then", because("the workload would be refused: ", w.Afterwards), maxNamed)
+	return text + after.String()
+}
+
+// because puts words before the first of several reasons.
+func because(words string, reasons []string) []string {
+	texts := slices.Clone(reasons)
+	if len(texts) > 0 {
+		texts[0] = words + texts[0]
+	}
+	return texts
+}
+
+func (e Edit) text(refuses, first bool) string {
+	page := show.NewPage(2, 0)
+	switch {
+	case !first:
+		page.Line("and in " + e.Where)
+	case refuses:
+		page.Line("to refuse it, in " + e.Where)
+	default:
+		page.Line("to allow it, in " + e.Where)
+	}
+	inner := show.NewPage(4, 0)
+	for _, r := range e.Remove {
+		inner.Line("remove " + r.Path + ": " + r.Rule)
+	}
+	for _, line := range e.HCL {
+		inner.Line(line)
+	}
+	return page.String() + inner.String()
+}
