@@ -19,11 +19,19 @@ const (
 	Narrowed
 	// Equal: the axis permits what it permitted.
 	Equal
+	// Replaced: another of what has no order, such as an image, within what the
+	// policies permit.
+	Replaced
 )
 
-var changeNames = [...]string{Incomparable: "changed both ways", Widened: "widened", Narrowed: "narrowed", Equal: "equal"}
+var changeNames = [...]string{
+	Incomparable: "incomparable", Widened: "widened", Narrowed: "narrowed", Equal: "equal", Replaced: "replaced",
+}
 
-// String is "widened", "narrowed", "equal" or "changed both ways".
+// Changes are the ways in which an axis that differs can have moved.
+func Changes() []Change { return []Change{Widened, Narrowed, Incomparable, Replaced} }
+
+// String is "widened", "narrowed", "equal", "replaced" or "incomparable".
 func (c Change) String() string {
 	if int(c) < len(changeNames) {
 		return changeNames[c]
@@ -33,6 +41,9 @@ func (c Change) String() string {
 
 // Widens reports whether something became possible.
 func (c Change) Widens() bool { return c == Widened || c == Incomparable }
+
+// Narrows reports whether something became impossible.
+func (c Change) Narrows() bool { return c == Narrowed || c == Incomparable }
 
 // AxisChange is one axis of a policy or a workload on which two of them differ.
 type AxisChange struct {

@@ -47,8 +47,19 @@ type Group struct {
 	Location string
 }
 
+// String names the group by its resource id, and says where it is served from.
+func (g Group) String() string {
+	text := g.ID
+	for _, more := range []string{g.Location, g.Endpoint} {
+		if more != "" {
+			text += ", " + more
+		}
+	}
+	return text
+}
+
 // PlatformPolicy is how messages call the policy that a runner imposes.
-const PlatformPolicy = "platform policy"
+const PlatformPolicy = policy.PlatformPolicy
 
 // PolicySource is how messages call a team's policy.
 func PolicySource(p sandbox.Policy) string {
@@ -65,6 +76,25 @@ func (m Manifest) Layers() []policy.Layer {
 		layers = append(layers, policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy})
 	}
 	return append(layers, policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
+}
+
+// Posture is what the manifest says about which sandboxes a host may make, for
+// comparing it with another one's. The generation says nothing about that.
+func (m Manifest) Posture() policy.Posture {
+	p := policy.Posture{
+		Policy:     policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy},
+		Guarantees: m.Guarantees, Workloads: make(map[string]policy.Ask, len(m.Workloads)),
+	}
+	if m.HostPolicy != nil {
+		p.HostPolicy = &policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy}
+	}
+	if m.Group != nil {
+		p.Group = m.Group.String()
+	}
+	for name, spec := range m.Workloads {
+		p.Workloads[name] = policy.Ask{Spec: spec}
+	}
+	return p
 }
 
 // WorkloadNames lists the workloads, sorted.
