@@ -34,11 +34,24 @@ func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
 	m := manifestChange{was: was, next: next, before: before, imposed: g}
 	m.own = acceptance{next.guard, m.digest()}
 	m.rule = max(was.guard.rule.OrDefault(), next.guard.rule.OrDefault())
-	w := widening{subjects: []subject{m.guard(), m.hostPolicy(), m.policy()}}
-	for _, name := range sortedKeys(next.Workloads) {
-		w.subjects = append(w.subjects, m.workload(name))
+	var w widening
+	for _, moved := range policy.ComparePostures(before.Posture(), next.posture(g)) {
+		w.subjects = append(w.subjects, m.subject(moved))
 	}
 	return w
+}
+
+// posture is what the manifest would say, with what is imposed.
+func (in manifestInput) posture(g *guardrail) policy.Posture {
+	p := in.document(g).Posture()
+	p.Known, p.Policy = in.Known, in.Policy.layer()
+	if g != nil && g.open {
+		p.Known = p.Known.Unknown(sandbox.Path("host_policy"))
+	}
+	for name, workload := range in.Workloads {
+		p.Workloads[name] = policy.Ask{Spec: workload.Spec, Known: workload.Known}
+	}
+	return p
 }
 
 // compiles reports what in a document this release would not take. It would be
@@ -106,79 +119,49 @@ func (m manifestChange) about() string {
 	return "manifest " + short(manifest.DigestOf(document))
 }
 
-// guard is the manifest's own guard, which may be taken away.
-func (m manifestChange) guard() subject {
-	changes, undecided := m.next.guard.since(m.was.guard)
-	return subject{
-		noun: "Manifest", about: m.about(), rule: m.rule, acceptances: []acceptance{m.own},
-		moved: policy.Comparison{Changes: changes, Undecided: undecided},
+// subject is one part as it is guarded.
+func (m manifestChange) subject(c policy.SubjectChange) subject {
+	s := subject{
+		noun: "Workload", about: c.Subject, at: c.At, moved: c.Comparison,
+		rule: m.rule, acceptances: []acceptance{m.own},
 	}
+	if len(c.At) == 0 {
+		return m.itself(s)
+	}
+	switch part, _ := c.At[0].Attr(); part {
+	case "host_policy":
+		// Its paths lie in the runner's file.
+		s.noun, s.at = "Policy", nil
+		for i := range s.moved.Changes {
+			s.moved.Changes[i].Path = nil
+		}
+	case "policy":
+		return m.policy(s)
+	}
+	return s
+}
+
+// itself is the manifest, whose own guard may be taken away.
+func (m manifestChange) itself(s subject) subject {
+	changes, undecided := m.next.guard.since(m.was.guard)
+	s.noun, s.about = "Manifest", m.about()
+	s.moved.Changes = append(changes, s.moved.Changes...)
+	s.moved.Undecided = append(undecided, s.moved.Undecided...)
+	return s
 }
 
 // policy is the team's policy, guarded by its own rule as well, and accepted by
 // its own acceptance as well.
-func (m manifestChange) policy() subject {
+func (m manifestChange) policy(s subject) subject {
 	was := m.was.Policy
 	was.Policy = m.before.Policy
 	before, err := was.encodeKnown()
-	s := policySubject(was, m.next.Policy, before)
-	s.at = sandbox.Path("policy")
-	s.rule = stricter(m.was.guard, m.next.guard, was.guard, m.next.Policy.guard).OrDefault()
-	s.acceptances = []acceptance{m.own}
+	own := policySubject(was, m.next.Policy, before)
+	own.at = s.at
+	own.rule = stricter(m.was.guard, m.next.guard, was.guard, m.next.Policy.guard).OrDefault()
+	own.acceptances = s.acceptances
 	if err == nil {
-		s.acceptances = append(s.acceptances, acceptance{m.next.Policy.guard, policyChange(was, m.next.Policy, before)})
+		own.acceptances = append(own.acceptances, acceptance{m.next.Policy.guard, policyChange(was, m.next.Policy, before)})
 	}
-	return s
-}
-
-// hostPolicy is what the runner imposed. Its paths lie in the runner's file. Where
-// it came or went, what counts is what it makes of the manifest's own policy: it
-// tightens what that states, and answers where that is silent.
-func (m manifestChange) hostPolicy() subject {
-	s := subject{noun: "Policy", about: manifest.PlatformPolicy, rule: m.rule, acceptances: []acceptance{m.own}}
-	before, after, own := m.before.HostPolicy, m.imposed.effective(), m.next.Policy
-	switch {
-	case m.imposed != nil && m.imposed.open:
-		s.moved.Undecided = []sandbox.FieldPath{nil}
-	case before == nil && after == nil:
-	case before == nil:
-		both, _ := policy.Strictest(own.Policy, *after)
-		s.moved = policy.ComparePolicy(own.Policy, both, own.Known)
-	case after == nil:
-		both, _ := policy.Strictest(own.Policy, *before)
-		s.moved = policy.ComparePolicy(both, own.Policy, own.Known)
-	default:
-		s.moved = policy.ComparePolicy(*before, *after, sandbox.Known{})
-	}
-	for i := range s.moved.Changes {
-		s.moved.Changes[i].Path = nil
-	}
-	return s
-}
-
-// workload compares the workload of that name with the earlier one, or, when it
-// is new, with whatever the manifest admitted before.
-func (m manifestChange) workload(name string) subject {
-	next := m.next.Workloads[name]
-	s := subject{
-		noun: "Workload", about: "workload " + sandbox.Echo(name), at: sandbox.Path("workloads", sandbox.MapKey(name)),
-		rule: m.rule, acceptances: []acceptance{m.own},
-	}
-	if earlier, ok := m.before.Workloads[name]; ok {
-		s.moved = policy.CompareSpec(earlier, next.Spec, next.Known)
-		return s
-	}
-	for _, earlier := range m.before.Workloads {
-		same := (earlier.Kind == next.Spec.Kind || !next.Known.Has(sandbox.Path("kind"))) &&
-			(earlier.Backend == next.Spec.Backend || !next.Known.Has(sandbox.Path("backend")))
-		if c := policy.CompareSpec(earlier, next.Spec, next.Known); same && len(c.Widenings()) == 0 {
-			// Nothing that an earlier workload could not do, as far as is known.
-			return s
-		}
-	}
-	nothing := sandbox.Spec{Requires: &sandbox.CapabilitySet{}}
-	s.moved.Changes = append([]policy.AxisChange{{
-		Axis: "workloads", Change: policy.Widened, Before: "none of that name", After: "a new one",
-	}}, policy.Widenings(policy.CompareSpec(nothing, next.Spec, next.Known).Changes)...)
-	return s
+	return own
 }
