@@ -22,7 +22,7 @@ func compareWorkload(name string, before, after Posture) SubjectChange {
 	case !was:
 		s.Presence, s.Comparison = Added, addedWorkload(later, before)
 	default:
-		s.Comparison = keptWorkload(earlier.Spec, later)
+		s.Comparison = CompareWorkload(earlier.Spec, later)
 	}
 	return s
 }
@@ -81,10 +81,11 @@ func removedWorkload(earlier sandbox.Spec, after Posture) Comparison {
 	}}}
 }
 
-// keptWorkload compares a workload with its successor: what it may do, and then
-// what has no order. Another kind or backend is another machine with other
-// abilities, so nothing says that it permits no more.
-func keptWorkload(earlier sandbox.Spec, later Ask) Comparison {
+// CompareWorkload compares a workload with its successor: what [CompareSpec]
+// compares, and then what has no order. Another kind or backend is another machine
+// with other abilities, so nothing says that it permits no more; another image,
+// output, label or directory is within what the policies permit.
+func CompareWorkload(earlier sandbox.Spec, later Ask) Comparison {
 	c := CompareSpec(earlier, later.Spec, later.Known)
 	d := &differences{known: later.Known, changes: c.Changes, undecided: c.Undecided}
 	next := later.Spec

@@ -61,6 +61,7 @@ func TestEveryResultIsDescribed(t *testing.T) {
 	t.Parallel()
 	for name, results := range map[string][]string{
 		"policy": {"digest", "document"}, "check": sortedKeys(assessed()), "manifest": sortedKeys(manifestResult()),
+		"egress_contains": sortedKeys(containsResult()), "posture_diff": sortedKeys(postureDiffResult()),
 	} {
 		for _, result := range results {
 			if !strings.Contains(functionsOf(t)[name].Description, "* `"+result+"`:") {
@@ -71,6 +72,11 @@ func TestEveryResultIsDescribed(t *testing.T) {
 	for part := range findingObject().AttrTypes {
 		if !strings.Contains(functionsOf(t)["check"].Description, "`"+part+"`") {
 			t.Errorf("check does not describe %s of a finding", part)
+		}
+	}
+	for part := range postureChange() {
+		if !strings.Contains(functionsOf(t)["posture_diff"].Description, "`"+part+"`") {
+			t.Errorf("posture_diff does not describe %s of a change", part)
 		}
 	}
 }

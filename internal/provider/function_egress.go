@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -54,17 +55,28 @@ func evaluateEgressAllows(arguments []tftypes.Value, _ tftypes.Type) answer {
 
 // readEgressObject reads a policy or a workload and returns how to ask it.
 func readEgressObject(v tftypes.Value) (ask func(egress.Request) sandbox.Verdict, faults []sandbox.Finding) {
-	if kind := attribute(v, "kind"); v.IsKnown() && (!kind.IsKnown() || !kind.IsNull()) {
-		in := readWorkload(v, true)
-		spec, problems := policy.CompileSpec(in.Spec, in.Known)
-		faults = append(in.Findings, problems...)
-		if in.Known.Everything() && !denied(faults) {
-			faults = append(faults, in.seal.broken("workload", in.encode, validating)...)
-		}
+	if isWorkload(v) {
+		_, spec, faults := receiveWorkload(v)
 		return spec.Admits, faults
 	}
 	a := admit(readPolicy(v, true), nil, validating)
 	return a.compiled.Admits, a.findings
+}
+
+// isWorkload tells a workload from a policy: it says of which kind it is, known or
+// not.
+func isWorkload(v tftypes.Value) bool { return v.IsKnown() && has(v, "kind") }
+
+// receiveWorkload reads a workload that a function is given, with everything that
+// is wrong with it alone.
+func receiveWorkload(v tftypes.Value) (workloadInput, *policy.CompiledSpec, []sandbox.Finding) {
+	in := readWorkload(v, true)
+	spec, problems := policy.CompileSpec(in.Spec, in.Known)
+	faults := append(slices.Clip(in.Findings), problems...)
+	if in.Known.Everything() && !denied(faults) {
+		faults = append(faults, in.seal.broken("workload", in.encode, validating)...)
+	}
+	return in, spec, faults
 }
 
 // readRequest reads a request and reports whether all of it is known.

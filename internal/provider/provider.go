@@ -142,13 +142,14 @@ func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource 
 
 // DataSources lists the data sources.
 func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{newBackendData, newCapabilityCheckData}
+	return []func() datasource.DataSource{newBackendData, newCapabilityCheckData, newPostureDiffData}
 }
 
 // Functions lists the functions.
 func (p *sandboxProvider) Functions(context.Context) []func() function.Function {
 	return []func() function.Function{
 		newPolicyFunction, newCheckFunction, newManifestFunction(p.getenv), newMeetsFloorFunction,
-		newStrongestFunction, newEgressAllowsFunction, newNormalizeHostFunction, newDigestFunction,
+		newStrongestFunction, newEgressAllowsFunction, newEgressContainsFunction, newPostureDiffFunction,
+		newNormalizeHostFunction, newDigestFunction,
 	}
 }

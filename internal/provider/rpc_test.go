@@ -167,6 +167,9 @@ func value(t *testing.T, typ tftypes.Type, v any) tftypes.Value {
 	if _, ok := v.(notKnown); ok {
 		return tftypes.NewValue(typ, tftypes.UnknownValue)
 	}
+	if given, ok := v.(tftypes.Value); ok {
+		return given
+	}
 	switch typ := typ.(type) {
 	case tftypes.Object:
 		given := plainMap(t, v)

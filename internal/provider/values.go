@@ -39,6 +39,7 @@ func (c computed) fill(object tftypes.Value) (tftypes.Value, error) {
 	if err := object.As(&attrs); err != nil {
 		return object, fmt.Errorf("read the planned object: %w", err)
 	}
+	attrs = maps.Clone(attrs) // As hands out the object's own map
 	maps.Copy(attrs, c)
 	if err := tftypes.ValidateValue(object.Type(), attrs); err != nil {
 		return object, fmt.Errorf("fill in the computed attributes: %w", err)

@@ -44,7 +44,12 @@ func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
 // posture is what the manifest would say, with what is imposed.
 func (in manifestInput) posture(g *guardrail) policy.Posture {
 	p := in.document(g).Posture()
-	p.Known, p.Policy = in.Known, in.Policy.layer()
+	p.Policy = in.Policy.layer()
+	for _, path := range in.Known.Paths() {
+		if path.HasPrefix(sandbox.Path("workloads")) {
+			p.Known = p.Known.Unknown(path)
+		}
+	}
 	if g != nil && g.open {
 		p.Known = p.Known.Unknown(sandbox.Path("host_policy"))
 	}
