@@ -126,7 +126,7 @@ func (r *report) decide(w planjson.Workload, layers []policy.Layer, book factboo
 	if d := sandbox.Decide(unsound); d.Verdict != sandbox.Allow {
 		return d
 	}
-	return policy.Decide(compiled, backend, spec)
+	return policy.Decide(compiled, backend.Beside(book.known), spec)
 }
 
 // waiting turns an allow into undecided, and says for what.

@@ -61,6 +61,12 @@ func (f factbook) lookup(backend, text string) (d sandbox.Declarations, source s
 	return d, shippedFacts, err
 }
 
+// known is every backend's declarations.
+func (f factbook) known() []sandbox.Declarations {
+	known, _ := f.all(nil)
+	return known
+}
+
 // all returns every backend's declarations, and a row for each of those that are
 // asked for and known.
 func (f factbook) all(asked map[string]bool) (known []sandbox.Declarations, rows []factsRow) {

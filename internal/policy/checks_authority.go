@@ -116,7 +116,7 @@ func (q *question) isolationFloor() {
 		q.deny(sandbox.CodeIsolationBelowFloor, at("backend"),
 			q.backendName()+" provides "+declared.String()+", "+q.backend.decl.IsolationEvidence.String(),
 			floor.String()+" or stronger, set by: "+q.floorContributors(),
-			q.floorRemedy(declared))
+			q.floorRemedy(declared)+q.whoIsolates())
 	case open && declared != sandbox.IsolationVM:
 		what := "minimum_isolation of the policy"
 		if s.open.floor {
@@ -202,7 +202,7 @@ func (q *question) isolationEvidence() {
 		q.deny(sandbox.CodeIsolationEvidence, at("backend"),
 			q.backendName()+"'s "+q.backend.decl.Isolation.String()+" is "+have.String(),
 			need.String()+" evidence",
-			q.evidenceRemedy(have.Kind))
+			q.evidenceRemedy(have.Kind)+q.whoIsolates())
 	case q.policy.evidenceOpen && have.Kind < sandbox.EvidenceProbed:
 		q.wait(at("backend"), "minimum_evidence of the policy", "whether the backend's evidence is enough")
 	}

@@ -200,9 +200,9 @@ func firstHost(s *egress.Set) string {
 func (q *question) egressGuarantees() {
 	demanded := q.policy.guarantees.Union(q.spec.spec.Egress.Guarantees)
 	if missing := q.unproven(demanded); !missing.Empty() {
-		q.deny(sandbox.CodeEgressGuarantee, at("egress_guarantees"), "missing: "+missing.String(),
+		q.deny(sandbox.CodeEgressGuarantee, at("egress_guarantees"), "missing: "+q.lacking(missing),
 			"guarantees of backend "+q.backendName()+" with "+q.evidence().String()+" evidence: "+q.proven().String(),
-			"choose a backend that gives them, or stop demanding them")
+			"choose a backend that gives them, or stop demanding them"+q.whoGives(missing))
 	}
 	if shaky := q.shaky(demanded); !shaky.Empty() {
 		q.wait(at("egress_guarantees"), "minimum_evidence of the policy", "whether the evidence for "+shaky.String()+" is enough")
@@ -215,12 +215,12 @@ func (q *question) egressGuarantees() {
 	if missing.Empty() {
 		return
 	}
-	found := "backend " + q.backendName() + " leaves open: " + missing.String()
+	found := "backend " + q.backendName() + " leaves open: " + q.lacking(missing)
 	required := "the guarantees that make egress_mode " + q.spec.egress.mode.String() + " mean what it says"
 	switch {
 	case q.policy.missing == sandbox.MissingGuaranteesRefuse:
 		q.deny(sandbox.CodeEgressGuarantee, at("egress_mode"), found, required,
-			`choose a backend that gives them, or set missing_guarantees = "warn" in the policy`)
+			`choose a backend that gives them, or set missing_guarantees = "warn" in the policy`+q.whoGives(missing))
 	case q.policy.missingOpen:
 		q.wait(at("egress_mode"), "missing_guarantees of the policy", "whether "+missing.String()+" may be missing")
 	default:

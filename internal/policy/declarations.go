@@ -17,6 +17,8 @@ type CompiledDeclarations struct {
 	methods      []string // sorted; nil is any
 	// proven are the guarantees with at least the evidence that is the index.
 	proven [sandbox.EvidenceProbed + 1]sandbox.GuaranteeSet
+	// others gives the backends that remedies may name; nil knows of none.
+	others func() []sandbox.Declarations
 }
 
 // CompileDeclarations checks that a backend's declarations agree with each

@@ -119,7 +119,7 @@ func backendOf(in workloadInput) (compiled *policy.CompiledDeclarations, open bo
 	if open {
 		return compiled, true, nil
 	}
-	return compiled, false, under(at[:1], onlyRoot(problems))
+	return compiled.Beside(facts.All), false, under(at[:1], onlyRoot(problems))
 }
 
 // factsOf reads facts that were given as text, of the backend of that name. An

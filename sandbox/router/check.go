@@ -28,7 +28,7 @@ func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadD
 	var names []string
 	for _, d := range declarations {
 		c, findings := policy.CompileDeclarations(d)
-		backends[d.Backend] = c
+		backends[d.Backend] = c.Beside(func() []sandbox.Declarations { return declarations })
 		unsound[d.Backend] = append(findings, reliedOn(m, d)...)
 		names = append(names, d.Backend)
 	}

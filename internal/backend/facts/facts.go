@@ -24,6 +24,16 @@ func Names() []string {
 	return names
 }
 
+// All returns what each shipped backend declares, in the order of [Names] and a
+// fresh copy each time.
+func All() []sandbox.Declarations {
+	all := make([]sandbox.Declarations, len(shipped))
+	for i := range shipped {
+		all[i] = shipped[i].declare()
+	}
+	return all
+}
+
 // Lookup returns what the named backend declares, and a fresh copy each time. An
 // unknown name is a [sandbox.Refusal] with [sandbox.CodeBackendUnknown] and no
 // path; it names the nearest shipped backend.
