@@ -122,7 +122,8 @@ func factsText(d sandbox.Declarations, source string) string {
 	page.Row("guests", wordsOrNone(d.OSFamilies.Strings()))
 	identity := "none attached"
 	if d.AttachedIdentity.Attached() {
-		identity = fmt.Sprintf("attached, %s, for %s seconds", d.AttachedIdentity.Scope, show.Count(d.AttachedIdentity.RetentionSeconds))
+		identity = fmt.Sprintf("attached, %s, for %s seconds, through %s",
+			d.AttachedIdentity.Scope, show.Count(d.AttachedIdentity.RetentionSeconds), d.AttachedIdentity.Channels)
 	}
 	page.Row("identity", identity)
 	for i, c := range d.ProgramChannels {
@@ -130,9 +131,27 @@ func factsText(d sandbox.Declarations, source string) string {
 		if i > 0 {
 			label = ""
 		}
-		page.Row(label, c.Name+" for "+strings.Join(c.Profiles, ", "))
+		page.Row(label, programText(c))
+	}
+	if d.ObservesEgress {
+		page.Row("reports", "what its sandboxes connected to")
+	}
+	if d.ExclusiveAdmission {
+		page.Row("admits", "one call at a time")
 	}
 	return page.String()
+}
+
+// programText is a channel for whole programs, with what it carries and builds on.
+func programText(c sandbox.ProgramChannel) string {
+	text := c.Name + " for " + strings.Join(c.Profiles, ", ")
+	if c.HostTools {
+		text += ", with host tools"
+	}
+	if !c.Needs.Empty() {
+		text += ", needs " + c.Needs.String()
+	}
+	return text
 }
 
 // claim is a row of what is claimed and the ground for it, each in its column.

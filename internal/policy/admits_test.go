@@ -26,7 +26,7 @@ func drawRequest(t *rapid.T) egress.Request {
 }
 
 // What the decision finds to lie within a policy reaches nothing that it closes.
-func TestEgressWithinAPolicyReachesOnlyWhatItAdmits(t *testing.T) {
+func TestEgressWithinAReachOfesOnlyWhatItAdmits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		bound, ask := drawPolicy(t), drawSpec(t)

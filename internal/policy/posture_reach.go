@@ -13,9 +13,9 @@ type Reach struct {
 	neverOpen bool
 }
 
-// PolicyReach is what a workload under the policy may be given. The policy is
+// ReachOf is what a workload under the policy may be given. The policy is
 // meant to have been compiled without a denial.
-func PolicyReach(l Layer) Reach {
+func ReachOf(l Layer) Reach {
 	c, _ := compileLayer(l)
 	return Reach{egress: c.egress, never: c.neverReach, neverOpen: c.neverOpen}
 }

@@ -49,8 +49,8 @@ func TestReachContainsWithAWitness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			outer := policy.PolicyReach(policy.Layer{Policy: row.outer, Known: row.outerK})
-			inner := policy.PolicyReach(policy.Layer{Policy: row.inner, Known: row.innerK})
+			outer := policy.ReachOf(policy.Layer{Policy: row.outer, Known: row.outerK})
+			inner := policy.ReachOf(policy.Layer{Policy: row.inner, Known: row.innerK})
 			if got, witness := outer.Contains(inner); got != row.want || witness != row.witness {
 				t.Errorf("%s, %q", got, witness)
 			}
@@ -70,7 +70,7 @@ func TestReachContainsExactlyWhatTheMatcherAdmits(t *testing.T) {
 		if len(problems)+len(more) > 0 {
 			t.Skip("not a sound policy")
 		}
-		verdict, witness := policy.PolicyReach(policy.Layer{Policy: outer}).Contains(policy.PolicyReach(policy.Layer{Policy: inner}))
+		verdict, witness := policy.ReachOf(policy.Layer{Policy: outer}).Contains(policy.ReachOf(policy.Layer{Policy: inner}))
 		if verdict == sandbox.Undecided || (verdict == sandbox.Deny) != (witness != "") {
 			t.Fatalf("%s with witness %q", verdict, witness)
 		}
@@ -82,11 +82,11 @@ func TestReachContainsExactlyWhatTheMatcherAdmits(t *testing.T) {
 			t.Fatalf("%+v is admitted only by the inner side", request)
 		}
 		known := drawUnknown(t, "inner", policyFields)
-		less, _ := policy.PolicyReach(policy.Layer{Policy: outer}).Contains(policy.PolicyReach(policy.Layer{Policy: zeroUnknownPolicy(inner, known), Known: known}))
+		less, _ := policy.ReachOf(policy.Layer{Policy: outer}).Contains(policy.ReachOf(policy.Layer{Policy: zeroUnknownPolicy(inner, known), Known: known}))
 		if less != verdict && less != sandbox.Undecided {
 			t.Fatalf("%s, and %s when less of the inner side is known", verdict, less)
 		}
-		less, _ = policy.PolicyReach(policy.Layer{Policy: zeroUnknownPolicy(outer, known), Known: known}).Contains(policy.PolicyReach(policy.Layer{Policy: inner}))
+		less, _ = policy.ReachOf(policy.Layer{Policy: zeroUnknownPolicy(outer, known), Known: known}).Contains(policy.ReachOf(policy.Layer{Policy: inner}))
 		if less != verdict && less != sandbox.Undecided {
 			t.Fatalf("%s, and %s when less of the outer side is known", verdict, less)
 		}

@@ -58,5 +58,5 @@ func readReach(v tftypes.Value) (policy.Reach, []sandbox.Finding) {
 		return spec.Reach(), faults
 	}
 	in := readPolicy(v, true)
-	return policy.PolicyReach(in.layer()), admit(in, nil, validating).findings
+	return policy.ReachOf(in.layer()), admit(in, nil, validating).findings
 }
