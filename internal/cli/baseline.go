@@ -19,23 +19,34 @@ type candidate struct {
 	// digest is its document's, empty while that is not known.
 	digest manifest.Digest
 
-	policy    planjson.Policy
-	host      *sandbox.Policy
-	workloads map[string]planjson.Workload
-	// manifest: it is one, and all says whether its workloads are all known.
-	manifest, all bool
+	policy planjson.Policy
+	// posture is a manifest's, nil for a policy alone.
+	posture *policy.Posture
 }
 
-// postureOf is a manifest's document.
+// candidateOf is a manifest's document.
 func candidateOf(m manifest.Manifest, document []byte, label, address string) candidate {
-	p := candidate{
-		label: label, address: address, digest: manifest.DigestOf(document), policy: planjson.Policy{Policy: m.Policy}, host: m.HostPolicy,
-		workloads: map[string]planjson.Workload{}, manifest: true, all: true,
+	posture := m.Posture()
+	return candidate{
+		label: label, address: address, digest: manifest.DigestOf(document),
+		policy: planjson.Policy{Policy: m.Policy}, posture: &posture,
 	}
-	for name, spec := range m.Workloads {
-		p.workloads[name] = planjson.Workload{Spec: spec}
+}
+
+// planned is a manifest whose document, and with it what is imposed on it, is not
+// known yet.
+func planned(m planjson.Manifest, label string) candidate {
+	posture := policy.Posture{
+		Policy: layerOf(&m.Policy), Workloads: make(map[string]policy.Ask, len(m.Workloads)),
+		Known: sandbox.Known{}.Unknown(sandbox.Path("host_policy")),
 	}
-	return p
+	if !m.WorkloadsKnown {
+		posture.Known = posture.Known.Unknown(sandbox.Path("workloads"))
+	}
+	for name, w := range m.Workloads {
+		posture.Workloads[name] = policy.Ask{Spec: w.Spec, Known: w.Known}
+	}
+	return candidate{label: label, address: m.Address, policy: m.Policy, posture: &posture}
 }
 
 // alone takes up the policy of a workload that no manifest holds, once.
@@ -111,7 +122,7 @@ func (r *report) against(base *baseline) {
 		return
 	}
 	r.Baseline = base.source
-	candidates := slices.DeleteFunc(slices.Clone(r.candidates), func(p candidate) bool { return base.manifest != nil && !p.manifest })
+	candidates := slices.DeleteFunc(slices.Clone(r.candidates), func(p candidate) bool { return base.manifest != nil && p.posture == nil })
 	switch {
 	case len(candidates) == 0:
 		r.Problems = append(r.Problems, "there is nothing to compare with --baseline "+sandbox.Echo(base.source)+": "+
@@ -143,61 +154,23 @@ func (r *report) against(base *baseline) {
 
 // moved compares a manifest with an earlier one, part by part.
 func (r *report) moved(p candidate, before *manifest.Manifest) {
-	r.widened(p, manifest.PolicySource(p.policy.Policy), p.policy.Policy.Name, policy.ComparePolicy(before.Policy, p.policy.Policy, p.policy.Known))
-	r.widened(p, manifest.PlatformPolicy, "platform", compareHosts(before, p))
-	for _, name := range sortedKeys(p.workloads) {
-		next := p.workloads[name]
-		subject := "workload " + sandbox.Echo(name)
-		if earlier, ok := before.Workloads[name]; ok {
-			r.widened(p, subject, name, policy.CompareSpec(earlier, next.Spec, next.Known))
-			continue
+	for _, s := range policy.ComparePostures(before.Posture(), *p.posture) {
+		name := "manifest"
+		if len(s.At) > 0 {
+			switch part, _ := s.At[0].Attr(); part {
+			case "host_policy":
+				name = "platform"
+			case "policy":
+				name = p.policy.Policy.Name
+			default:
+				if s.Presence == policy.Removed {
+					continue // nothing becomes possible by it, whatever is still open
+				}
+				name, _ = s.At[1].MapKey()
+			}
 		}
-		r.widened(p, subject, name, compareNew(before, next))
+		r.widened(p, s.Subject, name, s.Comparison)
 	}
-	if !p.all {
-		r.Problems = append(r.Problems, "the workloads of "+p.address+" are not all known yet, and cannot be compared. Apply, and check the manifest.")
-	}
-}
-
-// compareHosts compares what runners imposed. One that comes answers where the
-// team's policy is silent, and tightens everywhere else.
-func compareHosts(before *manifest.Manifest, p candidate) policy.Comparison {
-	switch {
-	case before.HostPolicy != nil && p.host != nil:
-		return policy.ComparePolicy(*before.HostPolicy, *p.host, sandbox.Known{})
-	case before.HostPolicy != nil:
-		return policy.ComparePolicy(*before.HostPolicy, sandbox.Policy{}, sandbox.Known{})
-	case p.host != nil:
-		spoken := map[string]bool{}
-		for _, c := range policy.ComparePolicies(sandbox.Policy{}, before.Policy) {
-			spoken[c.Axis] = true
-		}
-		c := policy.ComparePolicy(sandbox.Policy{}, *p.host, sandbox.Known{})
-		c.Changes = slices.DeleteFunc(c.Changes, func(c policy.AxisChange) bool { return spoken[c.Axis] })
-		return c
-	default:
-		return policy.Comparison{}
-	}
-}
-
-// compareNew compares a workload that was not there with those that were: one that
-// may do nothing that another of its kind and backend could not is no widening.
-func compareNew(before *manifest.Manifest, next planjson.Workload) policy.Comparison {
-	for _, name := range before.WorkloadNames() {
-		earlier := before.Workloads[name]
-		if earlier.Kind != next.Spec.Kind || earlier.Backend != next.Spec.Backend {
-			continue
-		}
-		if c := policy.CompareSpec(earlier, next.Spec, next.Known); len(c.Widenings()) == 0 {
-			return policy.Comparison{Undecided: c.Undecided}
-		}
-	}
-	nothing := sandbox.Spec{Requires: &sandbox.CapabilitySet{}}
-	c := policy.CompareSpec(nothing, next.Spec, next.Known)
-	c.Changes = append([]policy.AxisChange{{
-		Axis: "workloads", Change: policy.Widened, Before: "no workload of that name", After: "a new one",
-	}}, c.Widenings()...)
-	return c
 }
 
 // widened adds one finding for each axis on which a part permits more.
@@ -217,7 +190,10 @@ func (r *report) widened(p candidate, subject, name string, c policy.Comparison)
 		r.Findings = append(r.Findings, i)
 	}
 	if len(c.Undecided) > 0 {
-		r.Problems = append(r.Problems, "whether "+subject+" permits more than before is not known yet: "+
-			c.Undecided[0].String()+" is open. Apply, and check the manifest.")
+		open := ""
+		if path := c.Undecided[0].String(); path != "" {
+			open = ": " + path + " is open"
+		}
+		r.Problems = append(r.Problems, "whether "+subject+" permits more than before is not known yet"+open+". Apply, and check the manifest.")
 	}
 }

@@ -54,6 +54,15 @@ func TestCheckAgainstABaseline(t *testing.T) {
 			with(main, "second", func(s *sandbox.Spec) { s.Egress.Hosts = []string{"x.files.example.org"} }), cli.ExitWidened,
 			[]string{"second", "x.files.example.org"},
 		},
+		"another directory": {
+			with(main, "report", func(s *sandbox.Spec) { s.WorkDir = "/srv" }), cli.ExitAllowed, nil,
+		},
+		"another kind in place": {
+			with(main, "report", func(s *sandbox.Spec) { s.Kind = "bicep" }), cli.ExitWidened, []string{"report", "kind: bicep"},
+		},
+		"a platform policy that only repeats": {
+			imposing(main, sandbox.Policy{MinimumIsolation: main.Policy.MinimumIsolation}), cli.ExitAllowed, nil,
+		},
 		"refused and wider": {
 			changed(with(main, "wide", wide), func(p *sandbox.Policy) { p.DeniedIdentities = sandbox.IdentitySet{} }), cli.ExitRefused,
 			[]string{"refused", "widened"},
@@ -78,6 +87,33 @@ func TestCheckAgainstABaseline(t *testing.T) {
 			}
 			if got := run(t, "check", path); (got.code == cli.ExitRefused) != (row.code == cli.ExitRefused) || got.code == cli.ExitWidened {
 				t.Errorf("without a baseline: exit %d", got.code)
+			}
+		})
+	}
+}
+
+func imposing(m manifest.Manifest, p sandbox.Policy) manifest.Manifest {
+	m.HostPolicy = &p
+	return m
+}
+
+func TestAPlatformPolicyThatGoesIsWiderWhereItWasStricter(t *testing.T) {
+	t.Parallel()
+	now, _ := encode(t, fitting())
+	for name, row := range map[string]struct {
+		imposed sandbox.Policy
+		code    int
+	}{
+		"stricter":         {sandbox.Policy{MinimumIsolation: sandbox.IsolationVM}, cli.ExitWidened},
+		"no stricter":      {sandbox.Policy{MinimumIsolation: sandbox.IsolationContainer}, cli.ExitAllowed},
+		"on another axis":  {sandbox.Policy{DeniedCapabilities: sandbox.SetOf(sandbox.CapabilitySnapshot)}, cli.ExitWidened},
+		"without anything": {sandbox.Policy{}, cli.ExitAllowed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			baseline, _ := encode(t, imposing(fitting(), row.imposed))
+			if got := run(t, "check", now, "--baseline", baseline); got.code != row.code {
+				t.Errorf("exit %d, want %d\n%s", got.code, row.code, got.both())
 			}
 		})
 	}

@@ -82,9 +82,7 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, gate
 		}
 		return
 	}
-	r.candidates = append(r.candidates, candidate{
-		label: label(m.Address), address: m.Address, policy: m.Policy, workloads: m.Workloads, manifest: true, all: m.WorkloadsKnown,
-	})
+	r.candidates = append(r.candidates, planned(m, label(m.Address)))
 	for _, workload := range slices.Sorted(maps.Keys(m.Workloads)) {
 		w := m.Workloads[workload]
 		d := r.decide(w, []policy.Layer{layerOf(&m.Policy)}, book)

@@ -22,7 +22,7 @@ func FuzzPostureDiffTurnsAround(f *testing.F) {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
 	}
 	returns := postureDiffDefinition().Return.GetType().TerraformType(context.Background())
-	diff := func(a, b tftypes.Value) (widened, narrowed bool, ok bool) {
+	diff := func(a, b tftypes.Value) (widened, narrowed, ok bool) {
 		said := evaluatePostureDiff([]tftypes.Value{a, b}, returns)
 		if len(said.complaints) > 0 {
 			return false, false, false

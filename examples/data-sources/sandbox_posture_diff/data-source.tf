@@ -1,3 +1,9 @@
+terraform {
+  required_providers {
+    sandbox = { source = "sandbox-iac/sandbox" }
+  }
+}
+
 locals {
   agents = provider::sandbox::policy({
     name              = "agents"
