@@ -150,3 +150,22 @@ func TestPortableNameNeverCuts(t *testing.T) {
 		t.Errorf("a long name became %q", got)
 	}
 }
+
+// ruleOf recognises the rule of a refused name by what it requires.
+func ruleOf(err error) string {
+	refusal := sandbox.RefusalOf(err)
+	if refusal == nil {
+		return ""
+	}
+	for rule, required := range map[string]string{
+		"empty": "a name", "backslash": "segments separated by /", "absolute": "a relative name",
+		"traversal": "no .. segment", "segment": "a name between any two slashes and at the end",
+		"control": "no control characters", "utf8": "UTF-8",
+		"length": "at most 255 bytes of UTF-8, slashes included",
+	} {
+		if refusal.Required == required {
+			return rule
+		}
+	}
+	return refusal.Required
+}

@@ -360,9 +360,11 @@ func TestALostSandboxKeepsItsCause(t *testing.T) {
 }
 
 // greedy is a sink that stops before the content ends.
-type greedy struct{ recorder }
+type greedy struct{}
 
 func (g *greedy) Begin(context.Context, output.Origin) (output.Delivery, error) { return g, nil }
+func (g *greedy) Commit(context.Context) error                                  { return nil }
+func (g *greedy) Abort() error                                                  { return nil }
 
 func (g *greedy) Stage(_ context.Context, a output.Artifact, content io.Reader) (output.Landed, error) {
 	_, err := io.CopyN(io.Discard, content, a.Size-1)
