@@ -73,6 +73,12 @@ func TestDeclarationsAreTheFactsThatPlansDecideWith(t *testing.T) {
 }
 
 // TestEachWayToMisbehaveHasItsOwnCode is what a host sees of hostile programs.
+// kept reports whether what a stopped program printed was kept. One that is
+// stopped by the clock may not have come to printing on a busy machine.
+func kept(got, want string, timeout time.Duration) bool {
+	return got == want || timeout > 0 && strings.HasPrefix(want, got)
+}
+
 func TestEachWayToMisbehaveHasItsOwnCode(t *testing.T) {
 	t.Parallel()
 	b := newBackend(t, wasm.Config{MemoryBytes: 64 << 20, StorageBytes: 1000}, backend.WithOutputLimit(100_000))
@@ -103,7 +109,7 @@ func TestEachWayToMisbehaveHasItsOwnCode(t *testing.T) {
 	} {
 		_, err := session.RunCode(t.Context(), sandbox.Program{Source: []byte(c.source), Timeout: c.timeout})
 		var stopped *sandbox.Stopped
-		if !errors.Is(err, c.code) || !errors.As(err, &stopped) || string(stopped.Result.Stdout) != c.stdout {
+		if !errors.Is(err, c.code) || !errors.As(err, &stopped) || !kept(string(stopped.Result.Stdout), c.stdout, c.timeout) {
 			if name == "nests its text" && errors.Is(err, sandbox.CodeGuestCrashed) {
 				continue // whichever bound is met first
 			}
