@@ -136,20 +136,25 @@ func TestAMissingCapabilityIsTakenAwayWhereItIsAskedFor(t *testing.T) {
 		remedy string
 	}{
 		"stated": {
-			[]sandbox.Capability{methods, paths, run}, nil, nil,
+			[]sandbox.Capability{methods, paths, run},
+			nil, nil,
 			"take exec out of what the workload requires, or choose another backend",
 		},
 		"asked for by rules": {
-			[]sandbox.Capability{exec, run}, others, nil,
+			[]sandbox.Capability{exec, run},
+			others, nil,
 			"write egress rules that need no egress_methods and no egress_paths, or choose another backend. Backends that offer all it requires: all",
 		},
 		"both": {
-			[]sandbox.Capability{run, methods}, others[1:], nil,
+			[]sandbox.Capability{run, methods},
+			others[1:], nil,
 			"take exec out of what the workload requires and write egress rules that need no egress_paths, or choose another backend. " +
 				"No other known backend that enforces allowlist offers all it requires",
 		},
 		"denied": {
-			[]sandbox.Capability{exec, run, methods, paths}, nil, []sandbox.Capability{exec, methods},
+			[]sandbox.Capability{exec, run, methods, paths},
+			nil,
+			[]sandbox.Capability{exec, methods},
 			"take exec out of what the workload requires and write egress rules that need no egress_methods",
 		},
 	} {
