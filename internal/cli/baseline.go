@@ -82,19 +82,22 @@ func (a *app) readBaseline(text string) (*baseline, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := noPlan(b); err != nil {
+		return nil, badInput("--baseline %s: %w", sandbox.Echo(text), err)
+	}
 	base := &baseline{source: text, digest: manifest.DigestOf(b)}
 	var findings []sandbox.Finding
 	if manifest.Sort(b) == "policy" {
 		p, err := manifest.ParsePolicy(b)
 		if err != nil {
-			return nil, &exit{ExitBadInput, err}
+			return nil, inInput("--baseline "+text, &exit{ExitBadInput, err})
 		}
 		base.policy = &p
 		_, findings = policy.CompilePolicy(policy.Layer{Policy: p})
 	} else {
 		m, err := manifest.Parse(b)
 		if err != nil {
-			return nil, &exit{ExitBadInput, err}
+			return nil, inInput("--baseline "+text, &exit{ExitBadInput, err})
 		}
 		base.manifest = &m
 		findings = compiles(m)

@@ -79,6 +79,9 @@ func TestCheckAgainstABaseline(t *testing.T) {
 				if format != "text" {
 					continue
 				}
+				if !strings.Contains(got.stdout, "compared with") {
+					t.Errorf("the text does not say that something was compared:\n%s", got.stdout)
+				}
 				for _, part := range row.says {
 					if !strings.Contains(got.stdout, part) {
 						t.Errorf("want %q in\n%s", part, got.stdout)
@@ -132,7 +135,7 @@ func TestWidenedAgainstABaselineAsPeopleSeeIt(t *testing.T) {
 	if got.code != cli.ExitWidened {
 		t.Fatalf("exit %d: %s", got.code, got.both())
 	}
-	golden(t, "check-widened", got.stdout)
+	golden(t, "check-widened", strings.ReplaceAll(got.stdout, baseline, "main.json"))
 }
 
 func TestCheckAgainstADigest(t *testing.T) {

@@ -223,7 +223,7 @@ func TestBadInputIsNamedAndSaysWhatToGiveInstead(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"check", cut}, "refused  " + cut + ": Document is not valid JSON\n"},
+		{[]string{"check", cut}, "refused  " + cut + ": Document is not well formed\n"},
 		{[]string{"show", cut}, "refused  " + cut + ": "},
 		{[]string{"digest", cut}, "refused  " + cut + ": "},
 		{[]string{"canonical", cut}, "refused  " + cut + ": "},

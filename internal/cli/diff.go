@@ -80,6 +80,9 @@ func (a *app) readDocument(name string) (explain.Document, error) {
 	if err != nil {
 		return explain.Document{}, err
 	}
+	if err := noPlan(b); err != nil {
+		return explain.Document{}, badInput("%s: %w", sandbox.Echo(name), err)
+	}
 	d, err := explain.Read(b)
 	switch {
 	case errors.Is(err, explain.ErrSort):

@@ -133,6 +133,30 @@ func TestDiffRefusesWhatCannotBeCompared(t *testing.T) {
 	}
 }
 
+// Read as a document, a plan would be refused for each of its nulls.
+func TestAPlanIsNoDocument(t *testing.T) {
+	t.Parallel()
+	const plan = "../planjson/testdata/known/plan.json"
+	whole, _ := encode(t, fitting())
+	for _, args := range [][]string{
+		{"diff", whole, plan},
+		{"diff", plan, whole},
+		{"check", whole, "--baseline", plan},
+		{"digest", plan},
+		{"canonical", plan},
+		{"show", plan},
+		{"why", "--host", "a.example", "--manifest", plan},
+	} {
+		got := run(t, args...)
+		if got.code != cli.ExitBadInput || !strings.Contains(got.stderr, "this is a plan") || strings.Count(got.stderr, "\n") > 3 {
+			t.Errorf("%q: exit code %d: %s", args, got.code, got.both())
+		}
+	}
+	if got := run(t, "diff", whole, whole); got.code != cli.ExitAllowed {
+		t.Errorf("two documents: %d %s", got.code, got.both())
+	}
+}
+
 func TestHostileNamesAreShownAndDoNothing(t *testing.T) {
 	t.Parallel()
 	m := widened()

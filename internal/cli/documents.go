@@ -25,6 +25,9 @@ The bytes are written exactly as they are, for a file or a pipe.`,
 			if err != nil {
 				return err
 			}
+			if err := noPlan(b); err != nil {
+				return err
+			}
 			b, err = manifest.Canonical(b)
 			if err != nil {
 				return inInput(args[0], &exit{ExitBadInput, err})
@@ -48,6 +51,9 @@ comes from the host's own configuration.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			b, err := a.readFile(args[0], manifest.MaxDocument)
 			if err != nil {
+				return err
+			}
+			if err := noPlan(b); err != nil {
 				return err
 			}
 			if err := manifest.ParseAny(b); err != nil {

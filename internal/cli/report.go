@@ -187,7 +187,7 @@ func (a *app) printJSON(v any) error {
 // take one row for all.
 func (r *report) text() string {
 	var b strings.Builder
-	b.WriteString(plaintext.Value(r.head()) + "\n")
+	b.WriteString(plaintext.Value(r.head()+r.compared()) + "\n")
 	folded := fold(r.Findings)
 	r.table(&b, folded)
 	for _, f := range folded {
@@ -256,6 +256,15 @@ func (r *report) head() string {
 		parts = append(parts, "backend "+f.Backend+" ("+f.Source+")")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// compared names the baseline, where there is one, to put after the head: without a
+// widening nothing else would say that something was compared.
+func (r *report) compared() string {
+	if r.Baseline == "" {
+		return ""
+	}
+	return ", compared with " + r.Baseline
 }
 
 func (r *report) tally() string {

@@ -26,7 +26,7 @@ func (q *question) deniedCapabilities() {
 		})
 		q.deny(sandbox.CodeCapabilityDenied, at("requires"), denied.String(),
 			"none of what "+by+" denies: "+p.denied.String(),
-			"take "+denied.String()+" out of what the workload requires")
+			q.doWithout(denied))
 		return
 	}
 	switch {
@@ -37,6 +37,20 @@ func (q *question) deniedCapabilities() {
 	case q.derivedOpen() && !p.denied.Intersect(derivable).Empty():
 		q.wait(at("requires"), "an egress rule", "whether it needs a denied capability")
 	}
+}
+
+// doWithout is the edit after which the workload no longer requires the
+// capabilities: those that it states, and those that its egress rules ask for.
+func (q *question) doWithout(unwanted sandbox.CapabilitySet) string {
+	var edits []string
+	derived := unwanted.Intersect(q.spec.egress.derived)
+	if stated := unwanted.Minus(derived); !stated.Empty() {
+		edits = append(edits, "take "+stated.String()+" out of what the workload requires")
+	}
+	if !derived.Empty() {
+		edits = append(edits, "write egress rules that need no "+strings.Join(derived.Strings(), " and no "))
+	}
+	return strings.Join(edits, " and ")
 }
 
 // derivable are the capabilities that egress rules add to a spec.
@@ -233,7 +247,7 @@ func (q *question) capabilities() {
 	if missing := s.requires.Minus(q.backend.capabilities); !missing.Empty() {
 		q.deny(sandbox.CodeCapabilityMissing, at("requires"), missing.String(),
 			"what backend "+q.backendName()+" offers: "+q.backend.capabilities.String(),
-			"take "+missing.String()+" out of what the workload requires, or choose another backend")
+			q.doWithout(missing)+", or choose another backend"+q.whoOffers(s.requires))
 		return
 	}
 	everything := sandbox.SetOf(sandbox.Capabilities()...)

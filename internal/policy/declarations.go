@@ -26,13 +26,10 @@ type CompiledDeclarations struct {
 func CompileDeclarations(d sandbox.Declarations) (*CompiledDeclarations, []sandbox.Finding) {
 	c := &CompiledDeclarations{
 		decl:         d,
-		capabilities: sandbox.DefaultCapabilities(),
+		capabilities: offered(d),
 		filesIn:      d.FilesIn.Or(sandbox.DefaultTransferLimits()),
 		filesOut:     d.FilesOut.Or(sandbox.DefaultTransferLimits()),
 		scopes:       d.IsolationScopes,
-	}
-	if d.Capabilities != nil {
-		c.capabilities = *d.Capabilities
 	}
 	if c.scopes.Empty() {
 		c.scopes = sandbox.SetOf(sandbox.ScopeConversation)

@@ -51,14 +51,11 @@ func (q *question) lacking(missing sandbox.GuaranteeSet) string {
 // guarantees, and on what evidence. It is a sentence to put after a remedy, empty
 // where no other backend is known.
 func (q *question) whoGives(wanted sandbox.GuaranteeSet) string {
-	others, mode := q.otherBackends(), ""
+	others := q.otherBackends()
 	if len(others) == 0 {
 		return ""
 	}
-	if e := &q.spec.egress; !e.modeOpen {
-		mode = " that enforces " + e.mode.String()
-		others = slices.DeleteFunc(others, func(d sandbox.Declarations) bool { return !d.EgressModes.Has(e.mode) })
-	}
+	others, mode := q.enforcing(others)
 	var whole, parts []string
 	for _, d := range others {
 		if givenBy(d, wanted, q.evidence()) == wanted {
@@ -144,4 +141,44 @@ func (q *question) whoIsolates() string {
 	default:
 		return ". No other known backend is strong enough"
 	}
+}
+
+// whoOffers says which other backends that enforce the workload's mode offer all
+// that it requires. It is a sentence to put after a remedy, empty where no other
+// backend is known.
+func (q *question) whoOffers(required sandbox.CapabilitySet) string {
+	others := q.otherBackends()
+	if len(others) == 0 {
+		return ""
+	}
+	others, mode := q.enforcing(others)
+	var names []string
+	for _, d := range others {
+		if required.Minus(offered(d)).Empty() {
+			names = append(names, d.Backend)
+		}
+	}
+	if len(names) > 0 {
+		return ". Backends that offer all it requires: " + strings.Join(names, ", ")
+	}
+	return ". No other known backend" + mode + " offers all it requires"
+}
+
+// enforcing keeps the backends that enforce the workload's mode, where that is
+// known, and returns the words that say so.
+func (q *question) enforcing(others []sandbox.Declarations) (those []sandbox.Declarations, mode string) {
+	e := &q.spec.egress
+	if e.modeOpen {
+		return others, ""
+	}
+	return slices.DeleteFunc(others, func(d sandbox.Declarations) bool { return !d.EgressModes.Has(e.mode) }),
+		" that enforces " + e.mode.String()
+}
+
+// offered is what a backend says that it can do.
+func offered(d sandbox.Declarations) sandbox.CapabilitySet {
+	if d.Capabilities == nil {
+		return sandbox.DefaultCapabilities()
+	}
+	return *d.Capabilities
 }

@@ -111,6 +111,78 @@ func TestRefusalsNameTheBackendsThatWouldDo(t *testing.T) {
 	}
 }
 
+// What egress rules ask for stands nowhere in requires, so that no edit of
+// requires takes it away.
+func TestAMissingCapabilityIsTakenAwayWhereItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	some := func(name string, mode sandbox.EgressMode, capabilities ...sandbox.Capability) sandbox.Declarations {
+		d := offering(name, sandbox.IsolationVM, sandbox.EvidenceProbed)
+		set := sandbox.SetOf(capabilities...)
+		d.Capabilities, d.EgressModes = &set, sandbox.SetOf(mode)
+		return d
+	}
+	exec, methods, run := sandbox.CapabilityExec, sandbox.CapabilityEgressMethods, sandbox.CapabilityRunCode
+	paths := sandbox.CapabilityEgressPaths
+	others := []sandbox.Declarations{
+		some("all", sandbox.EgressAllowlist, exec, run, methods, paths),
+		some("shut", sandbox.EgressClosed, exec, run, methods, paths),
+		some("less", sandbox.EgressAllowlist, exec, run, methods),
+	}
+	rule := sandbox.EgressRule{Host: "a.example", Ports: []string{"443"}, Methods: []string{"GET"}, Paths: []string{"/v1"}}
+	for name, row := range map[string]struct {
+		here   []sandbox.Capability
+		others []sandbox.Declarations
+		denied []sandbox.Capability
+		remedy string
+	}{
+		"stated": {
+			[]sandbox.Capability{methods, paths, run},
+			nil, nil,
+			"take exec out of what the workload requires, or choose another backend",
+		},
+		"asked for by rules": {
+			[]sandbox.Capability{exec, run},
+			others, nil,
+			"write egress rules that need no egress_methods and no egress_paths, or choose another backend. Backends that offer all it requires: all",
+		},
+		"both": {
+			[]sandbox.Capability{run, methods},
+			others[1:], nil,
+			"take exec out of what the workload requires and write egress rules that need no egress_paths, or choose another backend. " +
+				"No other known backend that enforces allowlist offers all it requires",
+		},
+		"denied": {
+			[]sandbox.Capability{exec, run, methods, paths},
+			nil,
+			[]sandbox.Capability{exec, methods},
+			"take exec out of what the workload requires and write egress rules that need no egress_methods",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := policy.CompilePolicy(policy.Layer{Source: "the policy", Policy: sandbox.Policy{
+				DeniedCapabilities: sandbox.SetOf(row.denied...),
+				Egress:             sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"a.example"}},
+			}})
+			b, _ := policy.CompileDeclarations(some("here", sandbox.EgressAllowlist, row.here...))
+			requires := sandbox.SetOf(exec, run)
+			s, _ := policy.CompileSpec(sandbox.Spec{
+				Kind: "k", Backend: "here", Requires: &requires,
+				Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{"a": rule}},
+			}, sandbox.Known{})
+			if row.others != nil {
+				b = b.Beside(func() []sandbox.Declarations { return row.others })
+			}
+			for _, f := range policy.Decide(p, b, s).Findings {
+				if f.Path.String() == "requires" && f.Remedy == row.remedy {
+					return
+				}
+			}
+			t.Errorf("%+v", policy.Decide(p, b, s).Findings)
+		})
+	}
+}
+
 // Knowing of other backends changes no answer, and where it is allowed without a
 // word nobody is even asked.
 func TestOtherBackendsChangeNothingButRemedies(t *testing.T) {

@@ -189,3 +189,17 @@ func TestPostureDiffRefusesAtTheArgument(t *testing.T) {
 		})
 	}
 }
+
+// Terraform names one parameter in front of the whole text.
+func TestWhatIsAboutAnotherArgumentNamesIt(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, offline()).configure(t, nil)
+	misspelt := with(agents(), map[string]any{"denied_identites": nil})
+	const other = `Invalid value for "after" parameter: `
+	if text := s.call(t, "posture_diff", misspelt, misspelt).err.Text; strings.Count(text, other) != 1 || strings.HasPrefix(text, other) {
+		t.Errorf("both:\n%s", text)
+	}
+	if text := s.call(t, "posture_diff", agents(), misspelt).err.Text; strings.Contains(text, other) {
+		t.Errorf("the second alone:\n%s", text)
+	}
+}

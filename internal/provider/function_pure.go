@@ -70,7 +70,7 @@ func (f *pureFunction) Run(ctx context.Context, req function.RunRequest, resp *f
 	returns := definition.Return.GetType()
 	said := f.evaluate(arguments, returns.TerraformType(ctx))
 	if len(said.complaints) > 0 {
-		resp.Error = functionError(said.complaints)
+		resp.Error = functionError(definition, said.complaints)
 		return
 	}
 	result, err := returns.ValueFromTerraform(ctx, said.value)
@@ -119,11 +119,15 @@ func argumentAt(ctx context.Context, given function.ArgumentsData, i int) (tftyp
 }
 
 // functionError says everything that was refused. The error stands at the first
-// argument that something was said about. Terraform ends the text with a full
-// stop of its own, so the last line is none that programs read.
-func functionError(complaints []complaint) *function.FuncError {
+// argument that something was said about, whose name Terraform puts before the
+// text; what is about another argument says so itself. Terraform ends the text
+// with a full stop of its own, so the last line is none that programs read.
+func functionError(d function.Definition, complaints []complaint) *function.FuncError {
 	var b strings.Builder
 	for _, c := range complaints {
+		if c.argument != complaints[0].argument && c.argument < len(d.Parameters) {
+			b.WriteString("Invalid value for \"" + d.Parameters[c.argument].GetName() + "\" parameter: ")
+		}
 		b.WriteString(c.Code.Summary() + "\n" + detail(c.Finding) + "\n\n")
 	}
 	b.WriteString(strconv.Itoa(len(complaints)) + " finding")

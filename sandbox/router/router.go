@@ -30,6 +30,7 @@ type Router struct {
 // registered is a backend with its declarations as they were at Open.
 type registered struct {
 	Backend
+	declared sandbox.Declarations
 	compiled *policy.CompiledDeclarations
 }
 
@@ -107,9 +108,18 @@ func (r *Router) register(b Backend) []sandbox.Finding {
 		})
 	}
 	findings = append(findings, reliedOn(r.manifest, d)...)
-	r.backends[b.Name()] = &registered{Backend: b, compiled: compiled}
+	r.backends[b.Name()] = &registered{Backend: b, declared: d, compiled: compiled.Beside(r.declarations)}
 	r.names = append(r.names, b.Name())
 	return findings
+}
+
+// declarations are those of every registered backend, for remedies that name one.
+func (r *Router) declarations() []sandbox.Declarations {
+	all := make([]sandbox.Declarations, 0, len(r.names))
+	for _, name := range r.names {
+		all = append(all, r.backends[name].declared)
+	}
+	return all
 }
 
 // reliedOn are the guarantees that the plan relied on and the backend no longer

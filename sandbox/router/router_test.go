@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -163,12 +164,17 @@ func TestCheckAnswersWhatAttachAnswers(t *testing.T) {
 	spec := m.Workloads["report"]
 	spec.MinimumIsolation = sandbox.IsolationVM
 	m.Workloads["report"] = spec
-	f := newFake(t, "fake")
-	r := mustOpen(t, m, nil, f)
-	for _, d := range router.Check(m, []sandbox.Declarations{f.decls}) {
+	f, strong := newFake(t, "fake"), newFake(t, "strong")
+	strong.decls.Isolation = sandbox.IsolationVM
+	r := mustOpen(t, m, nil, f, strong)
+	for _, d := range router.Check(m, []sandbox.Declarations{f.decls, strong.decls}) {
 		_, err := r.Attach(t.Context(), d.Workload)
 		if fmt.Sprint(err) != fmt.Sprint(d.Err()) {
 			t.Errorf("%s: check says %v, attach says %v", d.Workload, d.Err(), err)
+		}
+		attach, check := sandbox.RefusalOf(err), sandbox.RefusalOf(d.Err())
+		if attach != nil && (attach.Remedy != check.Remedy || !strings.Contains(attach.Remedy, "strong (vm, probed)")) {
+			t.Errorf("%s: check's remedy is %q, attach's %q", d.Workload, check.Remedy, attach.Remedy)
 		}
 	}
 	for _, d := range router.Check(m, nil) {
