@@ -281,6 +281,9 @@ func isRequest(g *grant) bool { return g.within != connections }
 func (r *reader) acaDeny(at node, e sandbox.EgressRule, order int, broad string, asserts bool) {
 	r.deny(at, e, order, broad, asserts)
 	d := &r.denials[len(r.denials)-1]
+	if d.rule.Host().IsAddress() {
+		r.namesMayLeadTo(at, e.Host, Unknown)
+	}
 	d.applies = isRequest
 	if d.everywhere || !d.rule.Host().IsAddress() {
 		return
@@ -318,6 +321,9 @@ func (r *reader) acaTransport(t node) {
 		case action == "Deny":
 			r.deny(rule, e, i, "", true)
 			r.denials[len(r.denials)-1].applies = isConnection
+			if r.denials[len(r.denials)-1].rule.Host().IsAddress() {
+				r.namesMayLeadTo(rule, e.Host, Unknown)
+			}
 			r.deny(rule, e, -1, apartLists, false)
 			r.denials[len(r.denials)-1].applies = isRequest
 		case !strange:
