@@ -196,8 +196,11 @@ func (r *reader) acaRule(rule node, order int) {
 		if kind == "Transform" {
 			r.lose(action, NoEquivalent, "the service changes headers of the request, and here the request goes out as the program sends it", "give the credential to a host tool")
 		}
-		if !strange {
+		switch {
+		case !strange:
 			r.acaPermit(rule, name, host, egress, order)
+		case !exact && broad != "":
+			r.lose(match, Narrows, "left out: "+broad, "name the paths that are needed")
 		}
 	case "Deny":
 		if r.text(match, "scheme") == "" {

@@ -230,3 +230,36 @@ func TestEveryNameOfARuleIsAKeyThatReadsBack(t *testing.T) {
 		}
 	}
 }
+
+// A permission whose path cannot be written is left out, and never without a word.
+func TestAPermissionThatIsLeftOutForItsPathIsListed(t *testing.T) {
+	t.Parallel()
+	for name, input := range map[string]struct {
+		source translate.Source
+		of     func(path string) string
+	}{
+		"aca": {translate.ACA, func(p string) string {
+			return "{defaultAction: Deny, rules: [{match: {host: a.example.com, path: '" + p + "'}, action: {type: Allow}}]}"
+		}},
+		"aca that changes headers": {translate.ACA, func(p string) string {
+			return "{defaultAction: Deny, rules: [{match: {host: a.example.com, path: '" + p + "'}, action: {type: Transform}}]}"
+		}},
+		"openshell": {translate.OpenShell, func(p string) string {
+			return shellEndpoint("host: a.example.com, port: 443, protocol: rest, enforcement: enforce, rules: [{allow: {method: GET, path: '" + p + "'}}]")
+		}},
+	} {
+		for _, path := range []string{"/a*", "/a/*/b", "/{id}", "/a?x", "a", "/**/x"} {
+			tr := read(t, input.source, input.of(path))
+			listed := false
+			for _, l := range tr.Losses {
+				listed = listed || l.Effect == translate.Narrows && strings.Contains(l.Why, "left out")
+			}
+			if len(tr.Policy.Egress.Rules) > 0 || !listed {
+				t.Errorf("%s, %s: %+v %+v", name, path, tr.Policy.Egress, tr.Losses)
+			}
+		}
+		if tr := read(t, input.source, input.of("/a/**")); len(tr.Policy.Egress.Rules) != 1 {
+			t.Errorf("%s: /a/** is not permitted: %+v", name, tr.Losses)
+		}
+	}
+}
