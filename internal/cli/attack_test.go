@@ -108,7 +108,7 @@ func TestHostileNamesInAPlanCommandNothing(t *testing.T) {
 		"a workload of a manifest": planOf(`{"address":"sandbox_manifest.m","mode":"managed","type":"sandbox_manifest","provider_name":"sandbox-iac/sandbox",` +
 			`"change":{"actions":["create"],"after":{"policy":{},"workloads":{` + h + `:{"kind":"k","backend":` + h + `}}},"after_unknown":{"document":true}}}`),
 	} {
-		for _, format := range []string{"text", "json"} {
+		for _, format := range []string{"text", "json", "sarif", "junit", "markdown"} {
 			t.Run(name+" as "+format, func(t *testing.T) {
 				t.Parallel()
 				r := invocation{stdin: plan}.run(t, "check", "-", "--format", format)

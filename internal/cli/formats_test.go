@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"encoding/xml"
+	"html"
 	"os"
 	"path/filepath"
 	"strings"
@@ -183,5 +184,22 @@ func TestSARIFOfADirectoryHasTerraformsRanges(t *testing.T) {
 	place, ok := all["egress.not_within_policy at egress_hosts[1]"]
 	if !ok || place.URI != "main.tf" || place.StartLine == 0 || place.StartColumn == 0 || place.EndColumn == 0 {
 		t.Errorf("got %+v of %+v", place, all)
+	}
+}
+
+// Code hosts look for mentions, issues and addresses in the text of the page, in
+// which entities are what they stand for.
+func TestMarkdownLinksAndMentionsNothingOnThePageEither(t *testing.T) {
+	t.Parallel()
+	const name = "www.evil.example WWW.evil.example https://evil.example ftp://evil.example a@evil.example @team/all #1 x#1"
+	path, _ := encode(t, with(fitting(), name, wide))
+	page := html.UnescapeString(run(t, "check", path, "--format", "markdown").stdout)
+	if !strings.Contains(page, "evil") {
+		t.Fatalf("the name is not there:\n%s", page)
+	}
+	for _, part := range []string{"www.evil", "WWW.evil", "://evil", "@evil", "@team", "#1"} {
+		if strings.Contains(page, part) {
+			t.Errorf("%q is in\n%s", part, page)
+		}
 	}
 }

@@ -68,10 +68,13 @@ func escapeMarkdown(text string) string {
 		case strings.ContainsRune("\\`*_[]|~$", c):
 			b.WriteByte('\\')
 			b.WriteRune(c)
-		case strings.ContainsRune("<>&@#", c), c == ':' && strings.HasPrefix(text[at:], "://"), c == '.' && strings.HasSuffix(text[:at], "www"):
-			// As entities: behind a backslash some hosts still see a tag, a mention, the
-			// number of an issue or an address to link.
+		case strings.ContainsRune("<>&", c):
 			fmt.Fprintf(&b, "&#%d;", c)
+		case strings.ContainsRune("@#", c), c == ':' && strings.HasPrefix(text[at:], "://"), c == '.' && strings.HasSuffix(strings.ToLower(text[:at]), "www"):
+			// Code hosts look for mentions, issues and addresses in the page that was made
+			// of the markdown, where backslashes and entities are gone. A zero-width space
+			// is still there.
+			fmt.Fprintf(&b, "&#%d;&#8203;", c)
 		default:
 			b.WriteRune(c)
 		}

@@ -101,3 +101,32 @@ func TestAWrongAnswerIsADifference(t *testing.T) {
 		}
 	}
 }
+
+// A row whose answer is turned into any other is a difference, so that no row
+// passes whatever is answered.
+func TestEveryRowOfTheTableCanFail(t *testing.T) {
+	t.Parallel()
+	for name, turn := range map[string]func(*conformance.Answer){
+		"another verdict": func(a *conformance.Answer) { a.Verdict = (a.Verdict + 1) % 3 },
+		"and one more":    func(a *conformance.Answer) { a.Verdict = (a.Verdict + 2) % 3 },
+		"one locator more": func(a *conformance.Answer) {
+			a.Locators = append(slices.Clone(a.Locators), "value.missing at nowhere")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := slices.Clone(conformance.Decisions())
+			for i := range rows {
+				turn(&rows[i].Want)
+			}
+			report, err := conformance.RunDecisions(conformance.PolicyPackage{}, rows)
+			asked := len(rows)
+			for _, skipped := range report.Skipped {
+				asked -= skipped
+			}
+			if err != nil || len(report.Differences) != asked {
+				t.Errorf("%d of %d rows are differences, %v", len(report.Differences), asked, err)
+			}
+		})
+	}
+}

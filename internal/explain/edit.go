@@ -131,7 +131,7 @@ func ruleFor(r egress.Request) sandbox.EgressRule {
 func keyFor(host string, taken map[string]sandbox.EgressRule) string {
 	label, _, _ := strings.Cut(host, ".")
 	base := strings.ReplaceAll(label, "-", "_")
-	if base == "" || base[0] < 'a' || base[0] > 'z' || strings.Contains(base, ":") {
+	if base == "" || base[0] < 'a' || base[0] > 'z' || strings.Contains(base, ":") || base == "for" { // {for begins an expression
 		base = "rule"
 	}
 	key := base

@@ -196,8 +196,11 @@ func (r *reader) acaRule(rule node, order int) {
 		if kind == "Transform" {
 			r.lose(action, NoEquivalent, "the service changes headers of the request, and here the request goes out as the program sends it", "give the credential to a host tool")
 		}
-		if !strange {
+		switch {
+		case !strange:
 			r.acaPermit(rule, name, host, egress, order)
+		case !exact && broad != "":
+			r.lose(match, Narrows, "left out: "+broad, "name the paths that are needed")
 		}
 	case "Deny":
 		if r.text(match, "scheme") == "" {
@@ -281,6 +284,9 @@ func isRequest(g *grant) bool { return g.within != connections }
 func (r *reader) acaDeny(at node, e sandbox.EgressRule, order int, broad string, asserts bool) {
 	r.deny(at, e, order, broad, asserts)
 	d := &r.denials[len(r.denials)-1]
+	if d.rule.Host().IsAddress() {
+		r.namesMayLeadTo(at, e.Host, Unknown)
+	}
 	d.applies = isRequest
 	if d.everywhere || !d.rule.Host().IsAddress() {
 		return
@@ -318,6 +324,9 @@ func (r *reader) acaTransport(t node) {
 		case action == "Deny":
 			r.deny(rule, e, i, "", true)
 			r.denials[len(r.denials)-1].applies = isConnection
+			if r.denials[len(r.denials)-1].rule.Host().IsAddress() {
+				r.namesMayLeadTo(rule, e.Host, Unknown)
+			}
 			r.deny(rule, e, -1, apartLists, false)
 			r.denials[len(r.denials)-1].applies = isRequest
 		case !strange:

@@ -13,7 +13,7 @@ import (
 // belong.
 var dockerElsewhere = map[string]string{
 	"locked": "", "args": "",
-	"security": "", "sandbox": "use image of sandbox_workload", "agent": "use image of sandbox_workload", "extends": "", "mixins": "", "requires": "", "provides": "",
+	"security": "", "sandbox": "use image of sandbox_workload", "agent": "use image of sandbox_workload", "requires": "", "provides": "",
 	"agentInstructions": "", "agentContext": "", "memory": "", "ports": "", "publishedPorts": "", "environment": "", "setup": "", "commands": "", "files": "",
 	"volumes": "", "credentials": "give the credential to a host tool", "oauth": "give the credential to a host tool", "tmpfs": "",
 }
@@ -50,6 +50,8 @@ func (r *reader) dockerKit(root node) {
 			r.dockerPermissions(value)
 		case version == "3" && name == "capabilities":
 			r.dockerCapabilities(root)
+		case name == "extends", name == "mixins":
+			r.lose(value, Unknown, "other kits are named, and what they permit and deny is not in this file", "import those kits too")
 		case listed:
 			r.elsewhere(value, name, remedy)
 		default:
@@ -236,7 +238,7 @@ func (r *reader) dockerDeny(entry node, text string) {
 	}
 	r.deny(entry, e, 0, broad, true)
 	if n := len(r.denials); r.denials[n-1].rule.Host().IsAddress() {
-		r.lose(entry, Widens, sandbox.Echo(text)+" is denied to requests that name an address; a permitted name that leads there is judged by its name, and only private and special addresses are refused then", "")
+		r.namesMayLeadTo(entry, text, Widens)
 	}
 }
 

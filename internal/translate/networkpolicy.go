@@ -158,12 +158,23 @@ func (r *reader) networkBlock(block node, name string, ports []string) {
 		return
 	}
 	cidr, before := r.text(block, "cidr"), len(r.grants)
+	excepts := r.list(block, "except")
+	for _, v := range excepts {
+		if !isRange(r.textOf(v)) {
+			r.fail(v.wrongType("a range of addresses"))
+			return
+		}
+	}
+	if v, ok := block.field("cidr"); ok && !isRange(cidr) {
+		r.fail(v.wrongType("a range of addresses"))
+		return
+	}
 	r.permit(block, name, sandbox.EgressRule{Host: cidr, Ports: unique(ports), Methods: anything(), Paths: anything()}, lastOrder)
 	if len(r.grants) == before {
 		return
 	}
 	r.rangeIsNumbers(block, cidr)
-	for _, except := range r.list(block, "except") {
+	for _, except := range excepts {
 		r.deny(except, sandbox.EgressRule{Host: r.textOf(except), Ports: anything(), Methods: anything(), Paths: anything()}, 0, "", false)
 		r.denials[len(r.denials)-1].applies = func(g *grant) bool { return g.from == block.value }
 	}

@@ -145,6 +145,12 @@ func (r *reader) shellDestination(e *endpoint) bool {
 		return false
 	}
 	host, addresses := r.text(e.at, "host"), r.texts(e.at, "allowed_ips")
+	for i, address := range addresses {
+		if at, _ := e.at.field("allowed_ips"); !isRange(address) {
+			r.fail(at.at(i).wrongType("an address or a range of addresses"))
+			return false
+		}
+	}
 	suffix, deep := strings.CutPrefix(host, "**.")
 	switch {
 	case host == "" && len(addresses) > 0:
@@ -225,6 +231,10 @@ func (r *reader) shellRequests(e *endpoint) {
 		r.shellDeny(e, rule)
 	}
 	if preset := r.word(e.at, "access", "read-only", "read-write", "full"); preset != "" {
+		if rules, ok := e.at.field("rules"); ok {
+			r.fail(documentError(sandbox.CodeDocumentType, rules.path, rules.value.Line, "rules beside access", "one of the two", "remove one of the two"))
+			return
+		}
 		r.shellPermit(e, presets[preset], []string{e.selector})
 		return
 	}

@@ -21,6 +21,8 @@ type reader struct {
 
 	grants  []grant
 	denials []denial
+	// steps are how often a denial was held against a rule.
+	steps int
 }
 
 // grant is something that the source permits.
@@ -206,14 +208,30 @@ func (r *reader) texts(n node, name string) []string {
 	return all
 }
 
-// port reads a port number, from 1 to 65535.
+// port reads a port number, from 1 to 65535, in the one spelling that has no other
+// meaning: to YAML 1.1, which the sources' own tools read, 0443 is 291.
 func (r *reader) port(v node) (uint16, bool) {
 	text, _ := v.scalar()
 	n, err := strconv.ParseUint(text, 10, 16)
-	if err != nil || n == 0 || v.value.Kind != yaml.ScalarNode {
+	if err != nil || n == 0 || strconv.FormatUint(n, 10) != text {
 		return 0, false
 	}
 	return uint16(n), true
+}
+
+// isRange reports whether a text is an address or a range of them.
+func isRange(text string) bool {
+	if _, err := netip.ParsePrefix(text); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddr(text)
+	return err == nil
+}
+
+// namesMayLeadTo says what a denial of addresses does not stop here: a permitted
+// name is judged by its name, wherever it leads.
+func (r *reader) namesMayLeadTo(at node, text string, effect Effect) {
+	r.lose(at, effect, sandbox.Echo(text)+" is denied to requests that name an address; a permitted name that leads there is judged by its name, and only private and special addresses are refused then", "")
 }
 
 // word reads one of a few words. Another one is an error, as it is to the source.

@@ -15,6 +15,11 @@ const (
 	maxPairs = 2 << 20
 	// maxRules bounds what is written.
 	maxRules = 100_000
+	// maxLosses bounds what is said about denials that cannot be written.
+	maxLosses = 10_000
+	// maxSteps bounds how many pieces are held against how many denials: a grant may
+	// have fallen into maxPieces before it meets most of them.
+	maxSteps = 16 << 20
 )
 
 // settle makes the policy of what was collected: the grants without the denials.
@@ -26,8 +31,14 @@ func (r *reader) settle() {
 		return
 	}
 	var rules []egress.Rule
+	before := len(r.losses)
 	for i := range r.grants {
 		rules = append(rules, r.remaining(&r.grants[i])...)
+		if len(r.losses) > before+maxLosses || r.steps > maxSteps {
+			r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "denials that cut permissions into too many parts",
+				"at most "+strconv.Itoa(maxLosses)+" parts that cannot be written", "split the file"))
+			return
+		}
 		if len(rules) > maxRules {
 			r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "more than "+strconv.Itoa(maxRules)+" rules", "fewer", "split the file"))
 			return
@@ -50,6 +61,7 @@ func (r *reader) remaining(g *grant) []egress.Rule {
 			continue
 		}
 		var next []egress.Rule
+		r.steps += len(rest)
 		for _, rule := range rest {
 			pieces, whole := subtract(rule, d)
 			next = append(next, pieces...)
@@ -174,11 +186,12 @@ func slug(name, otherwise string) string {
 		b.WriteRune(c)
 	}
 	text := b.String()
-	if text == "" {
+	switch {
+	case text == "":
 		return otherwise
-	}
-	if text[0] <= '9' {
+	case text[0] <= '9', text == "for": // a first key of that name begins a for expression
 		return otherwise + "_" + text
+	default:
+		return text
 	}
-	return text
 }

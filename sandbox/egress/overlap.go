@@ -9,13 +9,19 @@ import "slices"
 // other, and then everything the smaller one covers, so that each pattern is only
 // held against those around it on the other side.
 //
-// Should a witness ever fail its confirmation, the answer is true with a zero
-// witness: whoever asks wants to hear that nothing is shared.
+// The work is bounded. Should it not be enough, which takes thousands of rules of
+// one host on both sides, the answer is true with a zero witness, and so it is
+// should a witness ever fail its confirmation: whoever asks wants to hear that
+// nothing is shared.
 func (s *Set) Overlaps(other *Set) (Witness, bool) {
 	if s == nil || other == nil {
 		return Witness{}, false
 	}
-	w, owner, ok := s.meets(other)
+	var work steps
+	w, owner, ok := s.meets(other, &work)
+	if work.err() != nil {
+		return Witness{}, true
+	}
 	if !ok {
 		return Witness{}, false
 	}
@@ -31,13 +37,13 @@ func (s *Set) Overlaps(other *Set) (Witness, bool) {
 }
 
 // meets finds a request in both sets and the rule of s that admits it.
-func (s *Set) meets(other *Set) (Witness, int32, bool) {
+func (s *Set) meets(other *Set, work *steps) (Witness, int32, bool) {
 	var around []*zone
 	for i := range s.zones {
 		z := &s.zones[i]
 		around = other.around(z.host, around[:0])
 		for _, wider := range around {
-			if w, owner, ok := z.meets(wider); ok {
+			if w, owner, ok := z.meets(wider, work); ok {
 				return w.at(aPlaceIn(z.host)), owner, true
 			}
 		}
@@ -46,7 +52,7 @@ func (s *Set) meets(other *Set) (Witness, int32, bool) {
 		z := &other.zones[i]
 		around = s.around(z.host, around[:0])
 		for _, wider := range around {
-			if w, owner, ok := wider.meets(z); ok {
+			if w, owner, ok := wider.meets(z, work); ok {
 				return w.at(aPlaceIn(z.host)), owner, true
 			}
 		}
@@ -65,15 +71,24 @@ func aPlaceIn(host Host) Host {
 }
 
 // meets finds port, method and path that both zones admit, and the rule of z.
-func (z *zone) meets(other *zone) (Witness, int32, bool) {
+func (z *zone) meets(other *zone, work *steps) (Witness, int32, bool) {
 	for i := range z.facets {
 		for j := range other.facets {
+			if !work.take(z.facets[i].cost(&other.facets[j])) {
+				return Witness{}, none, false
+			}
 			if w, owner, ok := z.facets[i].meets(&other.facets[j]); ok {
 				return w, owner, true
 			}
 		}
 	}
 	return Witness{}, none, false
+}
+
+// cost is how many parts of two facets are compared at most, as far as that grows
+// beyond a search.
+func (f *facet) cost(other *facet) int {
+	return len(f.ports) + len(other.ports) + len(f.methods) + len(f.paths) + len(other.paths)
 }
 
 func (f *facet) meets(other *facet) (w Witness, owner int32, ok bool) {
