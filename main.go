@@ -46,6 +46,11 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		_, err := fmt.Fprintln(stdout, buildVersion())
 		return err
 	}
+	if !*debugger { // under a debugger, logs are on a person's screen
+		if err := silence(os.Getenv, os.Setenv); err != nil {
+			return err
+		}
+	}
 	return providerserver.Serve(ctx, provider.New(buildVersion()), providerserver.ServeOpts{
 		Address:         address(),
 		Debug:           *debugger,

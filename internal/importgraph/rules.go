@@ -137,6 +137,11 @@ func Arrows() []Arrow {
 			TestLibraries: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog", "google.golang.org/grpc"},
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
+		{
+			Tree: "internal/planbench", Own: []string{"internal/provider"}, Libraries: terraformSDK,
+			TestLibraries: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},
+		},
+		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
 
 		// Terraform.
 		{
