@@ -77,14 +77,15 @@ func (g *Graph) builtMayImport(arrows []Arrow, a Arrow, to string) string {
 }
 
 // testsMayImport is the broken rule, or "". Tests look across the module, since
-// the point of many is to compare two parts; only the provider is left alone.
+// the point of many is to compare two parts; only the provider is left to trees
+// whose arrow names it.
 func (g *Graph) testsMayImport(a Arrow, to string) string {
 	switch {
 	case g.owns(to):
-		if !within(g.tree(to), "internal/provider") || a.Tree == "internal/provider" || a.Tree == "." {
+		if !within(g.tree(to), "internal/provider") || a.Tree == "internal/provider" || slices.Contains(a.Own, "internal/provider") {
 			return ""
 		}
-		return "Only the provider binary's tests and the provider's own import internal/provider."
+		return "Of tests, only those of trees with an arrow to internal/provider, and its own, import it."
 	case g.standard(to), withinAny(to, a.Libraries), withinAny(to, a.TestLibraries), withinAny(to, TestLibraries):
 		return ""
 	default:

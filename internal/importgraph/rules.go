@@ -138,8 +138,8 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 		{
-			Tree: "internal/planbench", Own: []string{"internal/provider"}, Libraries: terraformSDK,
-			TestLibraries: []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"},
+			Tree: "internal/planbench", Own: []string{"internal/provider"},
+			TestLibraries: join(terraformSDK, []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"}),
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
 
