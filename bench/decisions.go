@@ -90,15 +90,14 @@ func (e *engines) agree(ctx context.Context) error {
 // the reference can decide as well.
 func (e *engines) lists() (allowed, refused, shared []int) {
 	for i := range e.corpus.cases {
-		switch kind := e.corpus.cases[i].refusal; {
-		case kind == nil:
+		kind := e.corpus.cases[i].refusal
+		if kind == nil {
 			allowed = append(allowed, i)
-			shared = append(shared, i)
-		default:
+		} else {
 			refused = append(refused, i)
-			if kind.reference {
-				shared = append(shared, i)
-			}
+		}
+		if kind == nil || kind.reference {
+			shared = append(shared, i)
 		}
 	}
 	return allowed, refused, shared
@@ -118,8 +117,8 @@ func decisions(ctx context.Context, python string) (sections []section, pythonVe
 	var failed error
 	contenders := []contender{
 		{oursName, func(i int) { e.ours.decide(i) }},
-		{"Cedar, hosts in one set", func(i int) { e.sets.allowed(i) }},
-		{"Cedar, a policy per rule", func(i int) { e.rules.allowed(i) }},
+		{"Cedar, hosts in one set", func(i int) { e.sets.decide(i) }},
+		{"Cedar, a policy per rule", func(i int) { e.rules.decide(i) }},
 		{"OPA", func(i int) {
 			_, err := e.opa.eval(ctx, i)
 			failed = errors.Join(failed, err)

@@ -53,5 +53,5 @@ func run(ctx context.Context, write, python string) error {
 		_, err = os.Stdout.Write(page)
 		return err
 	}
-	return os.WriteFile(write, page, 0o644) //nolint:gosec // a page for everybody
+	return os.WriteFile(write, page, 0o644)
 }

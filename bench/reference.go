@@ -77,7 +77,7 @@ func (r *referenceRun) agree(c *corpus) error {
 			}
 		}
 		if got != want {
-			return fmt.Errorf("case %d: the reference says %q, this engine %q", i, got, want)
+			return fmt.Errorf("case %d: the reference says %q, this engine %q", i, string(got), string(want))
 		}
 	}
 	return nil
