@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/cedar-policy/cedar-go"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
