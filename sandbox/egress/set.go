@@ -19,6 +19,9 @@ type Set struct {
 	edges  map[edge]int32 // the trie: node and label to the node below
 	nodes  []node
 	ranges []addressRange // by first address, wider ones first
+	// exact and below find the zone of a whole name, and of the wildcard below a
+	// name, in one step; the trie finds all that cover a name.
+	exact, below map[string]int32
 }
 
 type edge struct {
@@ -50,6 +53,8 @@ func NewSet(rules []Rule) *Set {
 		rules: slices.Clone(rules),
 		nodes: []node{{none, none}},
 		edges: make(map[edge]int32),
+		exact: make(map[string]int32),
+		below: make(map[string]int32),
 	}
 	byHost := make(map[Host]int32)
 	for i := range s.rules {
@@ -106,9 +111,9 @@ func (s *Set) place(host Host, z int32) {
 		at = next
 	}
 	if host.kind == hostWildcard {
-		s.nodes[at].below = z
+		s.nodes[at].below, s.below[host.name] = z, z
 	} else {
-		s.nodes[at].exact = z
+		s.nodes[at].exact, s.exact[host.name] = z, z
 	}
 }
 

@@ -89,15 +89,43 @@ func (c *coverage) shown(s *Set, r *Rule) (Witness, bool) {
 // is how nearly every rule that is within a bound is within it, and it allocates
 // nothing; what it does not see is looked at point by point.
 func (s *Set) plainly(r *Rule) bool {
+	if z := s.same(r.host); z != none && s.zones[z].contains(r) {
+		return true // a rule of the very host, which most are
+	}
 	var buffer [8]*zone
 	for _, z := range s.around(r.host, buffer[:0]) {
-		if z.byPort != nil {
-			continue // many facets: the port index is quicker
+		if z.contains(r) {
+			return true
 		}
-		for i := range z.facets {
-			if z.facets[i].contains(r) {
-				return true
-			}
+	}
+	return false
+}
+
+// same is the zone of exactly the host pattern, or none.
+func (s *Set) same(host Host) int32 {
+	z, ok := none, false
+	switch {
+	case s == nil:
+	case host.kind == hostExact:
+		z, ok = s.exact[host.name]
+	case host.kind == hostWildcard:
+		z, ok = s.below[host.name]
+	}
+	if !ok {
+		return none
+	}
+	return z
+}
+
+// contains reports whether one facet of the zone admits all that the rule does.
+// A zone of many facets does not say: its port index is quicker.
+func (z *zone) contains(r *Rule) bool {
+	if z.byPort != nil {
+		return false
+	}
+	for i := range z.facets {
+		if z.facets[i].contains(r) {
+			return true
 		}
 	}
 	return false
