@@ -87,7 +87,7 @@ func TestHostileNamesInAPlanCommandNothing(t *testing.T) {
 		return `{"format_version":"1.2","resource_changes":[` + change + `]}`
 	}
 	workload := func(address, after string) string {
-		return `{"address":` + address + `,"mode":"managed","type":"sandbox_workload","provider_name":"registry.example.test/sandbox-iac/sandbox",` +
+		return `{"address":` + address + `,"mode":"managed","type":"sandbox_workload","provider_name":"example.com/sandbox-iac/sandbox",` +
 			`"change":{"actions":["create"],"after":` + after + `,"after_unknown":{}}}`
 	}
 	for name, plan := range map[string]string{
