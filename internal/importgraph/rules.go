@@ -90,6 +90,7 @@ func Arrows() []Arrow {
 		// What a host runs.
 		{Tree: "sandbox/router", Own: join(decision, []string{"sandbox/manifest"}), Libraries: waiting},
 		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: join(textForms, fileLocks)},
+		{Tree: "sandbox/output/objectsink", Own: []string{"sandbox", "sandbox/guestpath", "sandbox/output"}},
 		{Tree: "sandbox/output/azblobsink", Own: []string{"sandbox", "sandbox/output", "sandbox/output/objectsink"}, Libraries: azure},
 		{Tree: "sandbox/hosttool", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/tool", Own: host, Libraries: toolCalls},

@@ -27,10 +27,7 @@ func (s *DirSink) lockArea(ctx context.Context, area string) (unlock func(), err
 			return nil, landingFailed("locking its directory", err)
 		}
 		if f != nil {
-			return func() {
-				_ = s.root.Remove(name) // not everywhere, while it is open; then it is locked again
-				f.Close()
-			}, nil
+			return func() { s.unlock(name, f) }, nil
 		}
 		if err := wait(ctx, pause); err != nil {
 			return nil, err
@@ -51,6 +48,13 @@ func (s *DirSink) tryLockFile(name string) (*os.File, error) {
 	}
 	f.Close()
 	return nil, err
+}
+
+// unlock removes a locked file, which fails where open files cannot be removed: there
+// it is locked again, or swept.
+func (s *DirSink) unlock(name string, f *os.File) {
+	_ = s.root.Remove(name)
+	f.Close()
 }
 
 // stands reports whether the open file is still the one of that name.

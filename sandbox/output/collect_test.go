@@ -18,7 +18,12 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if plan, is := os.LookupEnv(childPlan); is {
+		os.Exit(child(plan))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // scene is a sandbox whose outputs are collected into a directory.
 type scene struct {
@@ -102,6 +107,16 @@ func (s *scene) wantNothing(t *testing.T) {
 	t.Helper()
 	if files := s.tree(t); len(files) > 0 {
 		t.Errorf("%v in the sink", files)
+	}
+}
+
+// wantNothingRead checks that no file of the guest was opened.
+func (s *scene) wantNothingRead(t *testing.T) {
+	t.Helper()
+	for _, r := range s.engine.Requests() {
+		if r.Op == sandboxtest.OpOpen {
+			t.Error("a file was opened")
+		}
 	}
 }
 
@@ -192,11 +207,7 @@ func TestOutputsToConsumeNeedNoSinkAndAreNotRead(t *testing.T) {
 	if err != nil || landed != nil {
 		t.Errorf("%+v, %v", landed, err)
 	}
-	for _, r := range s.engine.Requests() {
-		if r.Op == sandboxtest.OpOpen {
-			t.Error("the file was opened")
-		}
-	}
+	s.wantNothingRead(t)
 	s.spec.FilesOut = &sandbox.TransferLimits{MaxBytesPerFile: 1, MaxTotalBytes: 100, MaxFiles: 1}
 	_, err = output.Collect(t.Context(), s.Session, s.spec, nil)
 	wantCode(t, err, sandbox.CodeTransferCap)
@@ -209,11 +220,7 @@ func TestEverythingIsLookedAtBeforeAnythingIsRead(t *testing.T) {
 	s.spec.Outputs["d"] = sandbox.Output{Path: "missing"}
 	_, err := s.collect(t)
 	wantCode(t, err, sandbox.CodeOutputMissing)
-	for _, r := range s.engine.Requests() {
-		if r.Op == sandboxtest.OpOpen {
-			t.Error("a file was opened although another was missing")
-		}
-	}
+	s.wantNothingRead(t)
 	s.wantNothing(t)
 }
 

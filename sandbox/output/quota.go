@@ -181,12 +181,13 @@ func (s *DirSink) usage(area string) (Usage, error) {
 // underWay sums what other landings in the area have reserved.
 func (s *DirSink) underWay(area, except string) (Usage, error) {
 	var sum Usage
-	stagings, err := s.stagings()
+	entries, err := s.inStaging()
 	if err != nil {
 		return sum, err
 	}
-	for _, dir := range stagings {
-		if dir == except {
+	for _, e := range entries {
+		dir := stagingDir + "/" + e.Name()
+		if dir == except || !e.IsDir() {
 			continue
 		}
 		f, err := s.root.Open(dir + "/" + reservedName)

@@ -1,7 +1,6 @@
 package output
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -123,74 +122,3 @@ func (s *staging) remove() error {
 	return nil
 }
 
-// sweep takes back what hosts that died had half done, and removes what they had
-// staged. What belongs to a living one cannot be locked and is left alone.
-func (s *DirSink) sweep(ctx context.Context, own string) error {
-	found, err := s.stagings()
-	if err != nil {
-		return err
-	}
-	for _, dir := range found {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if dir == own {
-			continue
-		}
-		if err := s.sweepOne(ctx, &staging{root: s.root, dir: dir}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// stagings lists the directories of landings, under way or left behind.
-func (s *DirSink) stagings() ([]string, error) {
-	f, err := s.root.Open(stagingDir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, landingFailed("looking for landings under way", err)
-	}
-	defer f.Close()
-	entries, err := f.ReadDir(-1)
-	if err != nil {
-		return nil, landingFailed("looking for landings under way", err)
-	}
-	var dirs []string
-	for _, e := range entries {
-		if e.IsDir() {
-			dirs = append(dirs, stagingDir+"/"+e.Name())
-		}
-	}
-	return dirs, nil
-}
-
-func (s *DirSink) sweepOne(ctx context.Context, left *staging) error {
-	owner, err := s.root.OpenFile(left.in(ownerName), os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		// Empty, for whoever made it died at once or is about to make one. A failure
-		// means that it is empty no longer.
-		_ = s.root.Remove(left.dir)
-		_ = s.root.Remove(stagingDir)
-		return nil
-	}
-	if err != nil {
-		return landingFailed("looking for landings under way", err)
-	}
-	dead, err := tryLock(owner)
-	if !dead {
-		owner.Close()
-		if err != nil {
-			return landingFailed("looking for landings under way", err)
-		}
-		return nil
-	}
-	left.owner = owner
-	if err := s.takeBack(ctx, left); err != nil {
-		owner.Close()
-		return err
-	}
-	return left.remove()
-}
