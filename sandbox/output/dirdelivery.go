@@ -171,7 +171,7 @@ func (d *dirDelivery) acceptable(name string) error {
 
 // free refuses a name whose place is taken or led elsewhere.
 func (d *dirDelivery) free(name string) error {
-	if err := d.confined(d.base, name); err != nil {
+	if err := confined(d.sink.root, d.base, name); err != nil {
 		return err
 	}
 	info, err := d.sink.root.Lstat(stdpath.Join(d.base, name))
@@ -188,15 +188,15 @@ func (d *dirDelivery) free(name string) error {
 	return nil
 }
 
-// confined looks at every directory above where a name lands. What is not there
-// yet is fine.
-func (d *dirDelivery) confined(base, name string) error {
+// confined looks at every directory of base, and at those above where a name lands in
+// it. What is not there yet is fine.
+func confined(root *os.Root, base, name string) error {
 	dirs := strings.Split(stdpath.Join(base, name), "/")
 	if name != "" {
 		dirs = dirs[:len(dirs)-1]
 	}
 	for i := range dirs {
-		info, err := d.sink.root.Lstat(stdpath.Join(dirs[:i+1]...))
+		info, err := root.Lstat(stdpath.Join(dirs[:i+1]...))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil

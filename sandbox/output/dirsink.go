@@ -100,7 +100,7 @@ func (s *DirSink) Begin(ctx context.Context, from Origin) (Delivery, error) {
 	if !s.options.Flat {
 		d.area = from.ScopeName()
 		d.base = d.area + "/" + from.CallName()
-		if err := d.confined(d.base, ""); err != nil {
+		if err := confined(s.root, d.base, ""); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	stdpath "path"
 	"slices"
 	"strconv"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // journal is what a commit is about to do in a directory that others can already
@@ -42,6 +44,13 @@ func (s *staging) place(base string, i int, name string) place {
 func (j *journal) undo(s *staging) error {
 	var failed error
 	for i, name := range slices.Backward(j.Names) {
+		switch err := confined(s.root, j.Base, name); {
+		case errors.Is(err, sandbox.CodeLandingExists), errors.Is(err, sandbox.CodeLandingNotConfined):
+			continue // something else was put in place of its directory
+		case err != nil:
+			failed = errors.Join(failed, err)
+			continue
+		}
 		if err := s.undoOne(s.place(j.Base, i, name)); err != nil {
 			failed = errors.Join(failed, landingFailed("taking back what had landed", err))
 		}

@@ -121,4 +121,3 @@ func (s *staging) remove() error {
 	_ = s.root.Remove(stagingDir) // as soon as it is empty
 	return nil
 }
-
