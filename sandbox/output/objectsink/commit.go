@@ -87,11 +87,9 @@ func (d *delivery) enter(ctx context.Context, entries []Entry) (replaced []Entry
 	switch {
 	case fenceErr != nil:
 		d.uncertain = true
-		return nil, failed("writing the index; whether it arrived is not known", errors.Join(err, fenceErr))
+		return nil, refused("writing the index; whether it arrived is not known", errors.Join(err, fenceErr))
 	case landed:
 		return replaced, nil
-	case sandbox.RefusalOf(err) != nil || ctx.Err() != nil:
-		return nil, err
 	}
 	return nil, failed("writing the index", err)
 }

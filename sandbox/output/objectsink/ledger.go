@@ -96,10 +96,7 @@ func (d *delivery) reserve(ctx context.Context, asked output.Usage, replaced []E
 		l.Reservations = append(l.Reservations, reservation{Landing: d.landing, Usage: asked, Until: d.until})
 		return d.swapLedger(ctx, l)
 	})
-	if errors.Is(err, errContended) {
-		return failed("reserving room", err)
-	}
-	return err
+	return failed("reserving room", err)
 }
 
 // count sums the objects of a scope that are not of a landing under way: those count
@@ -139,8 +136,5 @@ func (d *delivery) release(ctx context.Context) error {
 		}
 		return d.swapLedger(ctx, l)
 	})
-	if err != nil {
-		return failed("letting go of reserved room", err)
-	}
-	return nil
+	return failed("letting go of reserved room", err)
 }

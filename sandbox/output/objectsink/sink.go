@@ -132,9 +132,13 @@ func landingOf(scope, key string) string {
 // failed is a refusal for what the store did not do. What says already why it failed,
 // and the caller's own cancellation, pass through.
 func failed(doing string, err error) error {
-	if sandbox.RefusalOf(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || sandbox.RefusalOf(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	return refused(doing, err)
+}
+
+func refused(doing string, err error) error {
 	return sandbox.Finding{
 		Code: sandbox.CodeLandingFailed, Found: "a failure of the store, " + doing,
 		Required: "a store that takes objects", Remedy: "see the underlying error",
