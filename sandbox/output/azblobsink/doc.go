@@ -1,9 +1,9 @@
-// Package azblobsink lands outputs in Azure Blob Storage: [New] makes the store that
-// package objectsink asks for, from a container client that the host has configured.
-// It chooses no credential, no endpoint and no retry policy, creates no container and
-// takes no lease.
+// Package azblobsink lands outputs in Azure Blob Storage: [Open] makes the store that
+// package objectsink asks for, and [New] does from a container client that the host has
+// configured. It chooses no credential, no endpoint and no retry policy, creates no
+// container and takes no lease.
 //
-//	store, err := azblobsink.New(client)
+//	store, err := azblobsink.Open("https://ACCOUNT.blob.core.windows.net/CONTAINER", credential, nil)
 //	sink, err := objectsink.New(store, objectsink.Options{Prefix: "outputs/"})
 //
 // The client's principal reads, writes, lists and deletes blobs of that container:
