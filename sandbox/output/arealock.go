@@ -46,7 +46,7 @@ func (s *DirSink) tryLockFile(name string) (*os.File, error) {
 	if held && stands(s.root, f, name) {
 		return f, nil
 	}
-	f.Close()
+	_ = f.Close()
 	return nil, err
 }
 
@@ -54,7 +54,7 @@ func (s *DirSink) tryLockFile(name string) (*os.File, error) {
 // it is locked again, or swept.
 func (s *DirSink) unlock(name string, f *os.File) {
 	_ = s.root.Remove(name)
-	f.Close()
+	_ = f.Close()
 }
 
 // stands reports whether the open file is still the one of that name.

@@ -49,7 +49,7 @@ func child(encoded string) int {
 		fmt.Println(err)
 		return 1
 	}
-	defer sink.Close()
+	defer func() { _ = sink.Close() }()
 	for i := range p.Landings {
 		err := p.land(sink, i)
 		refusal := sandbox.RefusalOf(err)

@@ -44,7 +44,7 @@ func (d *dirDelivery) appear() (done bool, err error) {
 	if err := root.Mkdir(d.area, directoryMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false, landingFailed("making a directory", err)
 	}
-	if err := root.Rename(staged, d.base); err != nil {
+	if renamed := root.Rename(staged, d.base) == nil; !renamed {
 		// Made by somebody who takes no locks; the files go in one by one.
 		return false, nil
 	}
@@ -177,7 +177,7 @@ func (d *dirDelivery) syncDirs(dirs ...string) error {
 			return landingFailed("making it last", err)
 		}
 		err = syncDir(f)
-		f.Close()
+		_ = f.Close()
 		if err != nil {
 			return landingFailed("making it last", err)
 		}
@@ -190,7 +190,7 @@ func (d *dirDelivery) syncDirs(dirs ...string) error {
 // landing tries again, from the journal.
 func (d *dirDelivery) Abort() error {
 	if d.stuck {
-		d.staging.owner.Close()
+		_ = d.staging.owner.Close()
 		return nil
 	}
 	return d.staging.remove()

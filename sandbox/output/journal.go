@@ -119,7 +119,7 @@ func (s *DirSink) takeBack(ctx context.Context, left *staging) error {
 		return landingFailed("reading what a host left half done", err)
 	}
 	content, err := io.ReadAll(f)
-	f.Close()
+	_ = f.Close()
 	if err != nil {
 		return landingFailed("reading what a host left half done", err)
 	}

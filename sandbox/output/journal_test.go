@@ -25,7 +25,7 @@ func TestAHostThatDiesAtAnyStepOfACommitIsTakenBack(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer sink.Close()
+				defer func() { _ = sink.Close() }()
 				d := stageAll(t, sink, names)
 				die(t, d, names[:moved], within)
 
@@ -108,7 +108,7 @@ func TestWhatCameAfterADeathIsNotTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sink.Close()
+	defer func() { _ = sink.Close() }()
 	d := stageAll(t, sink, []string{"a", "b"})
 	die(t, d, []string{"a"}, "")
 	// Somebody replaces what had landed before anybody takes it back.
@@ -133,7 +133,7 @@ func TestAJournalThatIsNotWholeTakesNothingBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sink.Close()
+	defer func() { _ = sink.Close() }()
 	write(t, filepath.Join(root, "a"), "before")
 	d := stageAll(t, sink, []string{"b"})
 	write(t, filepath.Join(root, d.staging.in(journalName)), `{"base":".","nam`)
@@ -157,7 +157,7 @@ func TestAClaimThatASweepTookIsMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer sink.Close()
+	defer func() { _ = sink.Close() }()
 	d := stageAll(t, sink, nil)
 	// What a sweep sees between the making of a directory and its owner file: it
 	// goes, and what others hold does not.

@@ -198,7 +198,7 @@ func (s *DirSink) underWay(area, except string) (Usage, error) {
 			return sum, landingFailed("counting landings under way", err)
 		}
 		content, err := io.ReadAll(f)
-		f.Close()
+		_ = f.Close()
 		if err != nil {
 			return sum, landingFailed("counting landings under way", err)
 		}

@@ -95,7 +95,7 @@ func (s *staging) claim() (held bool, err error) {
 		held = stands(s.root, s.owner, s.in(ownerName))
 	}
 	if !held {
-		s.owner.Close()
+		_ = s.owner.Close()
 		s.owner = nil
 	}
 	return held, err
@@ -111,7 +111,7 @@ func (s *staging) remove() error {
 		}
 	}
 	if s.owner != nil {
-		s.owner.Close() // what is open cannot be removed everywhere
+		_ = s.owner.Close() // what is open cannot be removed everywhere
 	}
 	for _, name := range []string{s.in(ownerName), s.dir} {
 		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -65,7 +65,7 @@ func (s *DirSink) sweepLanding(ctx context.Context, left *staging) error {
 	}
 	dead, err := tryLock(owner)
 	if !dead {
-		owner.Close()
+		_ = owner.Close()
 		if err != nil {
 			return landingFailed("looking for landings under way", err)
 		}
@@ -73,7 +73,7 @@ func (s *DirSink) sweepLanding(ctx context.Context, left *staging) error {
 	}
 	left.owner = owner
 	if err := s.takeBack(ctx, left); err != nil {
-		owner.Close()
+		_ = owner.Close()
 		return err
 	}
 	return left.remove()

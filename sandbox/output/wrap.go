@@ -30,7 +30,7 @@ func (t *textReader) Read(p []byte) (int, error) {
 	}
 	n, err := t.r.Read(p)
 	t.err = err
-	if !t.accept(p[:n], err == io.EOF) { //nolint:errorlint // io.Reader answers it bare
+	if !t.accept(p[:n], err == io.EOF) {
 		t.err = sandbox.Finding{
 			Code: sandbox.CodeLandingNotText, Found: "bytes in " + sandbox.Echo(t.name) + " that are not UTF-8",
 			Required: "text in UTF-8", Remedy: "write the file in UTF-8, or land it in a sink for any bytes",

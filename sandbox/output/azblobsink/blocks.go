@@ -76,8 +76,8 @@ func (b *blocks) send(ctx context.Context, content io.Reader, size int64) error 
 // sendOne sends a block under an id of its own. Sent again by a retry it is the same
 // block, and the list names it once.
 func (b *blocks) sendOne(ctx context.Context, nonce, block []byte) error {
-	id := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(bytes.Clone(nonce), uint32(len(b.ids)))) //nolint:gosec // below maxBlocks
-	sum := md5.Sum(block)                                                                                          //nolint:gosec // as above
+	id := base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(bytes.Clone(nonce), uint32(len(b.ids))))
+	sum := md5.Sum(block) //nolint:gosec // as above
 	_, err := b.client.StageBlock(ctx, id, streaming.NopCloser(bytes.NewReader(block)), &blockblob.StageBlockOptions{
 		TransactionalValidation: blob.TransferValidationTypeMD5(sum[:]),
 	})
@@ -97,7 +97,7 @@ func (b *blocks) Commit(ctx context.Context) error {
 		HTTPHeaders: &blob.HTTPHeaders{
 			BlobContentType: &b.mediaType, BlobContentMD5: b.md5,
 			// A browser shows nothing of it as a page of the account.
-			BlobContentDisposition: to.Ptr("attachment"),
+			BlobContentDisposition: new("attachment"),
 		},
 	})
 	if !stands(err) {

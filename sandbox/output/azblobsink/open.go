@@ -54,15 +54,14 @@ const maxRefusal = 64 << 10
 
 func (d discreet) Do(r *http.Request) (*http.Response, error) {
 	response, err := d.next.Do(r)
-	var addressed *url.Error
-	if errors.As(err, &addressed) {
+	if addressed, is := errors.AsType[*url.Error](err); is {
 		err = addressed.Err
 	}
 	if err != nil || response.StatusCode < http.StatusBadRequest {
 		return response, err
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxRefusal))
-	response.Body.Close()
+	_ = response.Body.Close()
 	if err != nil {
 		return nil, err
 	}

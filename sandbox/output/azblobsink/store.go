@@ -71,7 +71,7 @@ func (s *Store) Read(ctx context.Context, key string, most int64) (content []byt
 	}
 	// It resumes where a connection breaks off, at the same version.
 	body := response.NewRetryReader(ctx, nil)
-	defer body.Close()
+	defer func() { _ = body.Close() }()
 	content, err = io.ReadAll(io.LimitReader(body, most+1))
 	switch {
 	case err != nil:
@@ -88,12 +88,12 @@ func (s *Store) Read(ctx context.Context, key string, most int64) (content []byt
 func (s *Store) Swap(ctx context.Context, key string, content []byte, version string) error {
 	condition := blob.ModifiedAccessConditions{IfNoneMatch: to.Ptr(azcore.ETagAny)}
 	if version != "" {
-		condition = blob.ModifiedAccessConditions{IfMatch: to.Ptr(azcore.ETag(version))}
+		condition = blob.ModifiedAccessConditions{IfMatch: new(azcore.ETag(version))}
 	}
 	sum := md5.Sum(content) //nolint:gosec // as above
 	_, err := s.client.NewBlockBlobClient(key).Upload(ctx, streaming.NopCloser(bytes.NewReader(content)), &blockblob.UploadOptions{
 		AccessConditions:        &blob.AccessConditions{ModifiedAccessConditions: &condition},
-		HTTPHeaders:             &blob.HTTPHeaders{BlobContentType: to.Ptr("application/json"), BlobContentMD5: sum[:]},
+		HTTPHeaders:             &blob.HTTPHeaders{BlobContentType: new("application/json"), BlobContentMD5: sum[:]},
 		TransactionalValidation: blob.TransferValidationTypeMD5(sum[:]),
 	})
 	if stands(err) {

@@ -33,7 +33,7 @@ func (d *delivery) Commit(ctx context.Context) error {
 		return err
 	}
 	d.landed = true
-	d.tidy(replaced)
+	d.tidy(ctx, replaced)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (d *delivery) enter(ctx context.Context, entries []Entry) (replaced []Entry
 		return nil, err
 	}
 	// The write may have arrived, or be about to.
-	landed, fenceErr := d.fence(key)
+	landed, fenceErr := d.fence(ctx, key)
 	switch {
 	case fenceErr != nil:
 		d.uncertain = true
@@ -97,8 +97,8 @@ func (d *delivery) enter(ctx context.Context, entries []Entry) (replaced []Entry
 // fence finds out whether the landing is in the index and, where it is not, writes the
 // index once more as it is: its version is another then, so that no write of this
 // landing that is still on its way can succeed.
-func (d *delivery) fence(key string) (landed bool, err error) {
-	ctx, cancel := context.WithTimeout(d.detached, cleanupTime)
+func (d *delivery) fence(ctx context.Context, key string) (landed bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	err = retried(ctx, func() error {
 		read, err := d.sink.readIndex(ctx, key)
@@ -115,8 +115,8 @@ func (d *delivery) fence(key string) (landed bool, err error) {
 
 // tidy removes what the landing replaced. It has landed already, so what cannot be
 // removed is left to a sweep.
-func (d *delivery) tidy(replaced []Entry) {
-	ctx, cancel := context.WithTimeout(d.detached, cleanupTime)
+func (d *delivery) tidy(ctx context.Context, replaced []Entry) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
 	for _, e := range replaced {
 		if d.sink.store.Delete(ctx, e.Object) != nil {

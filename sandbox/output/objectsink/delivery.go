@@ -151,7 +151,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	if c.left -= int64(n); c.left < 0 {
 		return n, errLonger
 	}
-	c.ended = c.ended || err == io.EOF //nolint:errorlint // io.Reader answers it bare
+	c.ended = c.ended || err == io.EOF
 	return n, err
 }
 

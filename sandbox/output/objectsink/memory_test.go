@@ -106,7 +106,6 @@ type sent struct {
 	m       *memory
 	key     string
 	content []byte
-	done    bool
 }
 
 func (m *memory) Stage(ctx context.Context, key string, content io.Reader, size int64, _ string) (objectsink.Staged, error) {

@@ -48,8 +48,8 @@ type Object struct {
 }
 
 var (
-	// ErrAbsent: no object stands under the key.
+	// ErrAbsent says that no object stands under the key.
 	ErrAbsent = errors.New("no such object")
-	// ErrConflict: another version stands under the key.
+	// ErrConflict says that another version stands under the key.
 	ErrConflict = errors.New("another version of the object stands there")
 )
