@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"os"
+	"runtime"
 	"time"
 )
 
@@ -50,11 +51,14 @@ func (s *DirSink) tryLockFile(name string) (*os.File, error) {
 	return nil, err
 }
 
-// unlock removes a locked file, which fails where open files cannot be removed: there
-// it is locked again, or swept.
+// unlock removes a locked file and lets go of it. Where an open file cannot be removed
+// it goes afterwards, unless somebody else has it open by then.
 func (s *DirSink) unlock(name string, f *os.File) {
 	_ = s.root.Remove(name)
 	_ = f.Close()
+	if runtime.GOOS == "windows" {
+		_ = s.root.Remove(name)
+	}
 }
 
 // stands reports whether the open file is still the one of that name.
