@@ -172,7 +172,7 @@ func (c *collection) land(ctx context.Context) (_ []Landed, err error) {
 		return nil, err
 	}
 	defer func() {
-		if abort := delivery.Abort(); abort != nil {
+		if abort := delivery.Abort(); err != nil {
 			err = errors.Join(err, abort)
 		}
 	}()

@@ -24,12 +24,15 @@ func (d *dirDelivery) Commit(ctx context.Context) error {
 	if err := d.stillFits(); err != nil {
 		return err
 	}
+	done := false
 	if d.base != "." {
-		if done, err := d.appear(); done || err != nil {
-			return err
-		}
+		done, err = d.appear()
 	}
-	return d.merge(ctx)
+	if !done && err == nil {
+		err = d.merge(ctx)
+	}
+	d.landed = err == nil
+	return err
 }
 
 // appear lets a directory that is not there yet be there, with everything in it.
@@ -48,7 +51,10 @@ func (d *dirDelivery) appear() (done bool, err error) {
 		// Made by somebody who takes no locks; the files go in one by one.
 		return false, nil
 	}
-	return true, d.syncDirs(d.area, ".")
+	if err := d.syncDirs(d.area, "."); err != nil {
+		return false, errors.Join(err, root.Rename(d.base, staged))
+	}
+	return true, nil
 }
 
 // merge moves files one by one into a directory that others see.
@@ -193,5 +199,8 @@ func (d *dirDelivery) Abort() error {
 		_ = d.staging.owner.Close()
 		return nil
 	}
-	return d.staging.remove()
+	if err := d.staging.remove(); !d.landed {
+		return err
+	}
+	return nil
 }

@@ -26,6 +26,7 @@ type dirDelivery struct {
 	names   []string // staged, in order
 	buffer  []byte
 	stuck   bool // in the middle of a commit
+	landed  bool
 
 	reserved Usage // what the quota holds for this delivery
 	staged   Usage

@@ -1,12 +1,14 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAHostThatDiesAtAnyStepOfACommitIsTakenBack stops a commit after each of its
@@ -176,6 +178,32 @@ func TestAClaimThatASweepTookIsMadeAgain(t *testing.T) {
 		t.Errorf("claimed: %v, %v", held, err)
 	}
 	if err := d.Abort(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWaitingForAnotherCommitEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	sink, err := NewDirSink(t.TempDir(), DirOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = sink.Close() }()
+	d := stageAll(t, sink, []string{"a"})
+	unlock, err := sink.lockArea(t.Context(), d.area)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	if err := d.Commit(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	unlock()
+	if err := errors.Join(d.Commit(t.Context()), d.Abort()); err != nil {
+		t.Error(err)
+	}
+	if _, err := sink.root.Lstat(d.base + "/a"); err != nil {
 		t.Error(err)
 	}
 }

@@ -24,7 +24,8 @@ type Delivery interface {
 	Stage(ctx context.Context, artifact Artifact, content io.Reader) (Landed, error)
 	// Commit makes everything staged visible, or nothing.
 	Commit(ctx context.Context) error
-	// Abort drops what was staged and not committed; after Commit it does nothing.
+	// Abort drops what was staged and not committed. It is called once at the end,
+	// also after a Commit: it tidies up then, and can no longer fail.
 	Abort() error
 }
 

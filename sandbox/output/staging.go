@@ -105,13 +105,15 @@ func (s *staging) claim() (held bool, err error) {
 // that what is without one is empty. Doing it twice, or at once with a sweep, is
 // harmless.
 func (s *staging) remove() error {
+	var failed error
 	for _, name := range []string{filesName, backupName, spareName, journalName, reservedName} {
-		if err := s.root.RemoveAll(s.in(name)); err != nil {
-			return landingFailed("removing what was staged", err)
-		}
+		failed = errors.Join(failed, s.root.RemoveAll(s.in(name)))
 	}
 	if s.owner != nil {
 		_ = s.owner.Close() // what is open cannot be removed everywhere
+	}
+	if failed != nil { // the owner file stays, for the next one to sweep
+		return landingFailed("removing what was staged", failed)
 	}
 	for _, name := range []string{s.in(ownerName), s.dir} {
 		if err := s.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

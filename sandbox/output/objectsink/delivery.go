@@ -169,7 +169,7 @@ func (c *counter) whole() error {
 }
 
 // Abort discards what was staged and removes what stands without being in the index.
-// After a commit it only lets go of the reservation, if that is still held.
+// After a commit it only lets go of the reservation, which ends by itself if it cannot.
 func (d *delivery) Abort() error {
 	ctx, cancel := context.WithTimeout(d.detached, cleanupTime)
 	defer cancel()
@@ -188,5 +188,8 @@ func (d *delivery) Abort() error {
 		}
 	}
 	d.staged = nil
-	return errors.Join(problems, d.release(ctx))
+	if err := d.release(ctx); !d.landed {
+		problems = errors.Join(problems, err)
+	}
+	return problems
 }

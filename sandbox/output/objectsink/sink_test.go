@@ -207,7 +207,7 @@ func wantAllOrNothing(t *testing.T, m *memory, sink *objectsink.Sink, failed str
 	if err != nil && (refusal == nil || refusal.Code != sandbox.CodeLandingFailed) {
 		t.Errorf("%s: %v", failed, err)
 	}
-	if !slices.Equal(got, after) && (err == nil || !slices.Equal(got, before)) {
+	if (err == nil && !slices.Equal(got, after)) || (err != nil && !slices.Equal(got, before)) {
 		t.Errorf("%s: %v, and it holds %q", failed, err, got)
 	}
 	// What is left beside it is swept in time, and then its room is free.
