@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "e58b921c476e67bdf7c6af6a7edbac1cc155aca869fe47f544a260c78730075e",
-		size:   2060450,
+		sha256: "c039c74571522c8111da20cb74400533edff42f63669d7ce5dfe393b992d9d55",
+		size:   2068642,
 	},
 	"arm64": {
-		sha256: "0cb4ba8d654887ac3a824158e1c1857987e2040728841abc5a68d191d71d466a",
+		sha256: "be82c8c378960f6b458f86ba5a2b4f0a6f2b276be85866acfc73ed7be57b7a10",
 		size:   2031778,
 	},
 }

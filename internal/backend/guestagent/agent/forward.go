@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -107,36 +108,45 @@ func serveRelay(l *os.File, f wire.Forward) {
 	for {
 		room <- struct{}{}
 		client, err := accept(conn)
-		if err != nil {
+		switch {
+		case err == nil:
+			go func() {
+				defer func() { <-room }()
+				defer func() { _ = client.Close() }()
+				connectThrough(client, f.Socket)
+			}()
+		case outOfDescriptors(err):
+			// The client waits; one that ends makes room, and so does time.
+			<-room
+			<-time.After(acceptPause)
+		case errors.Is(err, os.ErrClosed), errors.Is(err, unix.EINVAL):
 			return
+		default:
+			<-room // it was about that client
 		}
-		go func() {
-			defer func() { <-room }()
-			defer func() { _ = client.Close() }()
-			connectThrough(client, f.Socket)
-		}()
 	}
 }
 
+const acceptPause = 50 * time.Millisecond
+
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
+}
+
 func accept(conn syscall.RawConn) (*os.File, error) {
-	var fd int
-	var err error
-	for {
-		waitErr := conn.Read(func(l uintptr) bool {
-			fd, _, err = unix.Accept4(int(l), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-			return !errors.Is(err, unix.EAGAIN)
-		})
-		switch {
-		case waitErr != nil:
-			return nil, waitErr
-		case err == nil:
-			_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-			return os.NewFile(uintptr(fd), "client"), nil
-		case errors.Is(err, unix.EBADF), errors.Is(err, unix.EINVAL):
-			return nil, err
-		}
-		// Everything else is about that one client, or passes.
+	var (
+		fd  int
+		err error
+	)
+	waitErr := conn.Read(func(l uintptr) bool {
+		fd, _, err = unix.Accept4(int(l), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		return !errors.Is(err, unix.EAGAIN)
+	})
+	if err := errors.Join(waitErr, err); err != nil {
+		return nil, err
 	}
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // only costs time where it fails
+	return os.NewFile(uintptr(fd), "client"), nil
 }
 
 func connectThrough(client *os.File, socket string) {

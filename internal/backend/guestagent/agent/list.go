@@ -56,7 +56,7 @@ func (a *Agent) list(c *serve.Call, f wire.File) error {
 	if err := c.Open(wire.StreamOut, f.Window); err != nil {
 		return err
 	}
-	fd, err := a.tree.open(f.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
+	fd, err := a.openList(f.Path)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		err = a.whyNoDirectory(f.Path, err)
 	}
@@ -85,6 +85,11 @@ func (a *Agent) list(c *serve.Call, f wire.File) error {
 		return err
 	}
 	return sendAll(c, pending)
+}
+
+func (a *Agent) openList(path string) (int, error) {
+	defer a.enterKernel()()
+	return a.tree.open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
 }
 
 // whyNoDirectory tells a link from anything else where a directory was to be:

@@ -57,7 +57,7 @@ const (
 func (r *removal) directory(parent int, name string) error {
 	for pass, moved := 0, 0; ; pass++ {
 		err := unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
-		if !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) {
+		if !notEmpty(err) {
 			return err
 		}
 		// Passes that moved something up were not in vain.
@@ -65,16 +65,26 @@ func (r *removal) directory(parent int, name string) error {
 			moved, pass = r.moved, 0
 		}
 		if pass == maxPasses {
-			return err
+			return errStatus(wire.StatusBusy)
 		}
-		if err := r.enter(parent, name, 0); err != nil {
+		if err := r.empty(parent, name, 0); err != nil {
 			return err
 		}
 	}
 }
 
-// enter empties the directory of that name.
-func (r *removal) enter(parent int, name string, depth int) error {
+func notEmpty(err error) bool {
+	return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)
+}
+
+// swapped reports whether what was a directory no longer is one. The next pass
+// sees to what is there instead.
+func swapped(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+// empty removes what is in the directory of that name.
+func (r *removal) empty(parent int, name string, depth int) error {
 	fd, err := openDirectory(parent, name)
 	if err != nil {
 		return err
@@ -89,57 +99,42 @@ func (r *removal) enter(parent int, name string, depth int) error {
 			return errCancelled
 		default:
 		}
-		return r.child(fd, child, kind, depth)
+		err := r.child(fd, child, kind, depth)
+		if errors.Is(err, unix.EACCES) && unix.Fchmod(fd, 0o700) == nil {
+			// The guest's own principal may do this, and so may its agent.
+			err = r.child(fd, child, kind, depth)
+		}
+		if swapped(err) || notEmpty(err) {
+			return nil
+		}
+		return err
 	})
 }
 
 func (r *removal) child(dir int, name string, kind byte, depth int) error {
-	var err error
 	if kind != unix.DT_DIR {
-		err = unix.Unlinkat(dir, name, 0)
-		if err == nil || errors.Is(err, unix.ENOENT) {
-			return nil
-		}
+		err := unix.Unlinkat(dir, name, 0)
+		// A directory is EISDIR, or EPERM as POSIX has it.
 		if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
 			return err
 		}
 	}
-	removed := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 	switch {
-	case removed == nil, errors.Is(removed, unix.ENOENT):
-		return nil
-	case errors.Is(removed, unix.ENOTDIR) && err != nil:
+	case !notEmpty(err):
 		return err
-	case errors.Is(removed, unix.ENOTDIR):
-		return nil // swapped since: the next pass sees to it
-	case !errors.Is(removed, unix.ENOTEMPTY) && !errors.Is(removed, unix.EEXIST):
-		return removed
 	case depth == maxDepth:
 		return r.moveUp(dir, name)
 	}
-	if err := r.enter(dir, name, depth+1); err != nil && !swapped(err) {
+	if err := r.empty(dir, name, depth+1); err != nil {
 		return err
 	}
-	// One that filled up again is for the next pass.
-	if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && !swapped(err) &&
-		!errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) {
-		return err
-	}
-	return nil
-}
-
-// swapped reports whether what was a directory no longer is one.
-func swapped(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 }
 
 func (r *removal) moveUp(dir int, name string) error {
 	r.moved++
-	err := unix.Renameat(dir, name, r.top, tempName()+"-"+strconv.Itoa(r.moved))
-	if errors.Is(err, unix.ENOENT) {
-		return nil
-	}
-	return err
+	return unix.Renameat(dir, name, r.top, tempName())
 }
 
 // openDirectory opens a directory to empty it, and gives the guest's own
