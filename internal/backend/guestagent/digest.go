@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "c039c74571522c8111da20cb74400533edff42f63669d7ce5dfe393b992d9d55",
-		size:   2068642,
+		sha256: "e6140a6381fb1be0215c32fe46a7d9f6b7033a3ae0a7cab506e979981d10ac13",
+		size:   2072738,
 	},
 	"arm64": {
-		sha256: "be82c8c378960f6b458f86ba5a2b4f0a6f2b276be85866acfc73ed7be57b7a10",
+		sha256: "deafd7b78594f98b24b8d3755c744c06d992eb51e2da56f0aa6848bc519c57e3",
 		size:   2031778,
 	},
 }

@@ -2,6 +2,7 @@ package guestagent_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
 // mixedLoad runs n programs and as many transfers each way at once, and checks
@@ -144,4 +146,54 @@ func (s *stuck) Write(p []byte) (int, error) {
 	})
 	s.n += len(p)
 	return len(p), nil
+}
+
+func TestStuckReaderHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	b := start(t, asFirst(), guestagent.Options{})
+	out, done := newStuck(), make(chan error, 1)
+	go func() {
+		code, err := b.Exec(t.Context(), engine.ExecRequest{
+			Args: []string{"head", "-c", "20000000", "/dev/zero"}, Dir: b.dir, Env: []string{path}, Stdout: out,
+		})
+		if code != 0 {
+			err = errors.Join(err, fmt.Errorf("exit %d", code))
+		}
+		done <- err
+	}()
+	<-out.begun
+	mixedLoad(t, b, 20)
+	close(out.goOn)
+	if err := <-done; err != nil || out.n != 20_000_000 {
+		t.Errorf("%v, %d bytes", err, out.n)
+	}
+}
+
+func TestUnreadFileHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	b := start(t, asFirst(), guestagent.Options{})
+	b.sh("head -c 20000000 /dev/zero >big")
+	var open []io.ReadCloser
+	for range 20 {
+		r, _, err := b.Open(t.Context(), b.ref("big"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		open = append(open, r)
+	}
+	mixedLoad(t, b, 10)
+	for i, r := range open {
+		if i%2 == 0 {
+			if n, err := io.Copy(io.Discard, r); n != 20_000_000 || err != nil {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.Read(make([]byte, 1)); err == nil {
+			t.Error("a closed stream was read")
+		}
+	}
+	b.alive()
 }

@@ -14,11 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runProbe is a guest program, by name. All but one attack process 1, which must
-// be the agent that started them and never that of the machine.
+// runProbe is a guest program, by name. Most attack process 1, which must be the
+// agent that started them and never that of the machine.
 func runProbe(name string) int {
-	if name == "self" {
+	switch name {
+	case "self":
 		return probeSelf()
+	case "deep":
+		return probeDeep()
+	case "swap":
+		return probeSwap()
 	}
 	if os.Getppid() != 1 {
 		return 3
@@ -164,4 +169,38 @@ func probePrlimit() int {
 	}
 	fmt.Println(taken)
 	return 0
+}
+
+// probeDeep makes directories one in the other, deeper than a path can name.
+func probeDeep() int {
+	for range 5000 {
+		if unix.Mkdir("dddddddddd", 0o755) != nil || unix.Chdir("dddddddddd") != nil {
+			return 1
+		}
+	}
+	if os.WriteFile("file", nil, 0o644) != nil {
+		return 1
+	}
+	return 0
+}
+
+// probeSwap makes "swapped" a directory and a link to its first argument by
+// turns, until it is killed.
+func probeSwap() int {
+	target := os.Args[1]
+	fmt.Println("begun")
+	for {
+		_ = os.Mkdir("real", 0o755)
+		_ = os.WriteFile("real/file", []byte("inside"), 0o644)
+		_ = os.Mkdir("real/tree", 0o755)
+		_ = os.WriteFile("real/tree/file", []byte("inside"), 0o644)
+		_ = os.Remove("link")
+		_ = os.Symlink(target, "link")
+		_ = os.Rename("real", "swapped")
+		// Both names change places in one step, again and again.
+		for range 200 {
+			_ = unix.Renameat2(unix.AT_FDCWD, "link", unix.AT_FDCWD, "swapped", unix.RENAME_EXCHANGE)
+		}
+		_ = os.RemoveAll("real")
+	}
 }

@@ -15,34 +15,60 @@ import (
 // remove removes what stands at the path. Every step names a file in a directory
 // that is held open, so that nothing swapped in meanwhile leads elsewhere.
 func (a *Agent) remove(c *serve.Call, f wire.File) error {
+	// A removal can be long, so it has a thread of another budget than the rest.
+	select {
+	case a.removals <- struct{}{}:
+	case <-c.Cancelled():
+		return errCancelled
+	}
+	defer func() { <-a.removals }()
 	dir, name, err := a.tree.parent(f.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(dir) }()
-	err = unix.Unlinkat(dir, name, 0)
-	if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
+	r := &removal{call: c, top: -1}
+	for range maxPasses {
+		err := r.entry(dir, name, f.Recursive)
+		if !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) {
+			return err
+		}
+		// What was a directory is something else now.
+	}
+	return errStatus(wire.StatusBusy)
+}
+
+// entry removes what stands in the directory at that name.
+func (r *removal) entry(dir int, name string, recursive bool) error {
+	err := unix.Unlinkat(dir, name, 0)
+	if !isDirectory(err) {
 		return err
 	}
 	var st unix.Stat_t
-	if statErr := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); statErr != nil {
-		return statErr
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
 	}
 	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return err
-	case !f.Recursive:
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR && !recursive:
 		return unix.EISDIR
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return r.directory(dir, name)
+	case errors.Is(err, unix.EISDIR):
+		return unix.ENOTDIR
 	}
-	r := &removal{agent: a, call: c, top: -1}
-	return r.directory(dir, name)
+	return err
+}
+
+// isDirectory reads the answer of unlink: EISDIR, or EPERM as POSIX has it, which
+// can mean other things too.
+func isDirectory(err error) bool {
+	return errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM)
 }
 
 // removal empties and removes one directory. It goes down at most maxDepth levels;
 // what lies deeper is moved up below the top first, so that neither the stack nor
 // the number of open descriptors depends on the guest.
 type removal struct {
-	agent *Agent
 	call  *serve.Call
 	top   int // the directory that is removed
 	moved int // how many were moved up
@@ -93,7 +119,7 @@ func (r *removal) empty(parent int, name string, depth int) error {
 	if depth == 0 {
 		r.top = fd
 	}
-	return r.agent.entries(fd, func(child string, kind byte) error {
+	return entries(fd, func() func() { return func() {} }, func(child string, kind byte) error {
 		select {
 		case <-r.call.Cancelled():
 			return errCancelled
@@ -114,8 +140,7 @@ func (r *removal) empty(parent int, name string, depth int) error {
 func (r *removal) child(dir int, name string, kind byte, depth int) error {
 	if kind != unix.DT_DIR {
 		err := unix.Unlinkat(dir, name, 0)
-		// A directory is EISDIR, or EPERM as POSIX has it.
-		if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
+		if !isDirectory(err) {
 			return err
 		}
 	}
