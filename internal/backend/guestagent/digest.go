@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "e6140a6381fb1be0215c32fe46a7d9f6b7033a3ae0a7cab506e979981d10ac13",
+		sha256: "8a163494d8262e4f52b78bc565a62b1e15aeddecfe506d958d92c22da9992fea",
 		size:   2072738,
 	},
 	"arm64": {
-		sha256: "deafd7b78594f98b24b8d3755c744c06d992eb51e2da56f0aa6848bc519c57e3",
+		sha256: "cb58ddc819f8a5c2506da5734c1d8f9877cd6abf9af85b31bb5ebb16499075da",
 		size:   2031778,
 	},
 }

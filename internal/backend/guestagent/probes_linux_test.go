@@ -3,6 +3,7 @@ package guestagent_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"runtime"
 	"slices"
@@ -24,6 +25,8 @@ func runProbe(name string) int {
 		return probeDeep()
 	case "swap":
 		return probeSwap()
+	case "fetch":
+		return probeFetch()
 	}
 	if os.Getppid() != 1 {
 		return 3
@@ -203,4 +206,23 @@ func probeSwap() int {
 		}
 		_ = os.RemoveAll("real")
 	}
+}
+
+// probeFetch connects to the loopback port of its first argument, sends the second
+// and prints what it gets.
+func probeFetch() int {
+	c, err := net.Dial("tcp4", "127.0.0.1:"+os.Args[1])
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_, _ = c.Write([]byte(os.Args[2]))
+	if half, ok := c.(*net.TCPConn); ok {
+		_ = half.CloseWrite()
+	}
+	_, err = io.Copy(os.Stdout, c)
+	if err != nil {
+		return 1
+	}
+	return 0
 }

@@ -61,6 +61,16 @@ func asFirst() principal {
 	}}
 }
 
+// asRootInside is process 1 with all rights of its own namespaces and none outside.
+func asRootInside() principal {
+	as := asFirst()
+	return principal{"root inside", 0, func(agent string) *exec.Cmd {
+		cmd := as.start(agent)
+		cmd.Args = []string{"sh", "-c", `mount -t proc proc /proc && exec env -i "$1"`, "sh", agent}
+		return cmd
+	}}
+}
+
 // asEach runs a test once for each principal.
 func asEach(t *testing.T, test func(t *testing.T, as principal)) {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -15,8 +16,11 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
 )
 
-// maxForwards is how many ports are relayed at once.
-const maxForwards = 8
+const (
+	maxForwards    = 8    // ports at once
+	maxConnections = 1024 // of one port
+	maxSocketPath  = 107  // the kernel's, without the NUL
+)
 
 type forwards struct {
 	mu    sync.Mutex
@@ -42,17 +46,14 @@ func (f *forwards) remove() {
 // relay listens on the loopback port and connects each client to the Unix socket
 // until the agent ends.
 func (a *Agent) relay(f wire.Forward) error {
-	if f.Port == 0 || f.Connections == 0 || f.Connections > maxConnections {
+	if f.Port == 0 || f.Connections == 0 || f.Connections > maxConnections ||
+		f.Socket == "" || f.Socket[0] != '/' || len(f.Socket) > maxSocketPath || strings.Contains(f.Socket, "\x00") {
 		return errInvalid
-	}
-	if len(f.Socket) >= len(unix.RawSockaddrUnix{}.Path) {
-		return unix.ENAMETOOLONG
 	}
 	if !a.forward.add() {
 		return errStatus(wire.StatusBusy)
 	}
-	raiseLoopback()
-	l, err := listen(f.Port)
+	l, err := openForward(f.Port)
 	if err != nil {
 		a.forward.remove()
 		return err
@@ -61,20 +62,29 @@ func (a *Agent) relay(f wire.Forward) error {
 	return nil
 }
 
-// raiseLoopback brings lo up where it is not and this process may; where it may
-// not, listening or connecting tells.
-func raiseLoopback() {
+func openForward(port uint16) (*os.File, error) {
+	if err := raiseLoopback(); err != nil {
+		return nil, err
+	}
+	return listen(port)
+}
+
+// raiseLoopback brings lo up where it is not, if this process may.
+func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return
+		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
 	lo, err := unix.NewIfreq("lo")
-	if err != nil || unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, lo) != nil || lo.Uint16()&unix.IFF_UP != 0 {
-		return
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, lo); err != nil || lo.Uint16()&unix.IFF_UP != 0 {
+		return err
 	}
 	lo.SetUint16(lo.Uint16() | unix.IFF_UP)
-	_ = unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
 const socketFlags = unix.SOCK_STREAM | unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
@@ -191,6 +201,3 @@ func shutdown(f *os.File, how int) {
 	}
 	_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), how) })
 }
-
-// maxConnections bounds what one forward may be asked to hold.
-const maxConnections = 1024
