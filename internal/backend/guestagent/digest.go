@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "8a163494d8262e4f52b78bc565a62b1e15aeddecfe506d958d92c22da9992fea",
+		sha256: "f2bad47410cd51bc69c7311669c2433b7e7822f302c9e06ec17aa354f747798f",
 		size:   2072738,
 	},
 	"arm64": {
-		sha256: "cb58ddc819f8a5c2506da5734c1d8f9877cd6abf9af85b31bb5ebb16499075da",
+		sha256: "d36e3e82f75d12f654b2d90957dcdea160d4f1f67bcb8b9a8a7cde56b0dc15d5",
 		size:   2031778,
 	},
 }

@@ -29,7 +29,7 @@ func (a *Agent) write(c *serve.Call, f wire.File) error {
 		return err
 	}
 	defer to.drop()
-	if f.Size > 0 {
+	if f.Size > wire.FirstCredit {
 		if err := c.Accept(); err != nil {
 			return err
 		}
