@@ -79,7 +79,10 @@ func (k *call) conclude(result []byte, err, streams error) {
 	if k.isOver {
 		return
 	}
+	// Who sees the end of a stream must see the result, which says whether the
+	// stream is whole.
 	k.isOver, k.result, k.err = true, result, err
+	close(k.over)
 	if k.credit != nil {
 		k.credit.Close()
 	}
@@ -88,7 +91,6 @@ func (k *call) conclude(result []byte, err, streams error) {
 			ring.End(streams)
 		}
 	}
-	close(k.over)
 	<-k.client.slots
 }
 

@@ -56,6 +56,8 @@ func (c *Client) open(ctx context.Context, ref engine.FileRef) (io.ReadCloser, e
 	return nil, engine.Info{}, c.Err()
 }
 
+var errStreamClosed = errors.New("the stream is closed")
+
 var errNoReply = errors.New("a file that was opened without being described")
 
 // stream reads what a call sends. It is for one reader at a time; Close may be
@@ -94,7 +96,7 @@ func (s *stream) ended(err error) error {
 	select {
 	case <-s.call.over:
 	default:
-		return err // closed
+		return errStreamClosed
 	}
 	payload, err := s.call.answer()
 	if err := s.call.client.plain(s.ctx, payload, err); err != nil {
