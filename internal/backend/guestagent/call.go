@@ -123,11 +123,9 @@ func (k *call) cancel(ctx context.Context) ([]byte, error) {
 		return k.answer()
 	case <-patience.Done():
 		k.abandon()
-		return nil, errors.Join(errUnanswered, context.Cause(ctx))
+		return nil, errors.Join(ErrUnanswered, context.Cause(ctx))
 	}
 }
-
-var errUnanswered = errors.New("the guest agent did not say that it stopped")
 
 // abandon lets go of what the call may still be sent. The agent's result frees
 // its slot.

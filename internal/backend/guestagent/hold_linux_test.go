@@ -112,12 +112,7 @@ func TestAgentWithoutRoomForAProcessStillMovesFiles(t *testing.T) {
 			switch r := b.run(ctx, nil, "/bin/sleep", "1000"); {
 			case errors.Is(r.err, guestagent.ErrProcesses):
 				if full.Add(1) == 1 {
-					for range 100 {
-						if got := b.read("file"); got != "content" {
-							t.Errorf("read %q", got)
-						}
-						b.write("file", "content")
-					}
+					b.movesFiles() //nolint:contextcheck // ctx is for the programs that fill the guest
 					cancel()
 				}
 			case !errors.Is(r.err, context.Canceled):
@@ -130,4 +125,14 @@ func TestAgentWithoutRoomForAProcessStillMovesFiles(t *testing.T) {
 		t.Error("the limit was never met")
 	}
 	b.alive()
+}
+
+func (b *box) movesFiles() {
+	b.t.Helper()
+	for range 100 {
+		if got := b.read("file"); got != "content" {
+			b.t.Errorf("read %q", got)
+		}
+		b.write("file", "content")
+	}
 }

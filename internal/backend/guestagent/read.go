@@ -80,7 +80,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	part, err := s.call.in[wire.StreamOut].Next(s.ctx.Done())
 	if err != nil {
-		s.err = s.ended(err)
+		s.err = s.ended()
 		return 0, s.err
 	}
 	n := copy(p, part)
@@ -89,7 +89,7 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 // ended says why nothing more comes.
-func (s *stream) ended(err error) error {
+func (s *stream) ended() error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}

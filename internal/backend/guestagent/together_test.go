@@ -135,7 +135,7 @@ func one(ctx context.Context, c *guestagent.Client, what, how uint8, cancel func
 	switch what {
 	case 0:
 		var stdout, stderr bytes.Buffer
-		var in io.Reader = zeroBytes(int(size))
+		in := zeroBytes(int(size))
 		if early {
 			in = io.MultiReader(in, cancelling{cancel})
 		}
@@ -145,7 +145,7 @@ func one(ctx context.Context, c *guestagent.Client, what, how uint8, cancel func
 		}
 		return err
 	case 1:
-		var in io.Reader = zeroBytes(int(size))
+		in := zeroBytes(int(size))
 		if early && size > 0 {
 			in = io.MultiReader(zeroBytes(int(size/2)), cancelling{cancel}, zeroBytes(int(size-size/2)))
 		}
