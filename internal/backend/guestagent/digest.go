@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "849c5c8e47e57e967a199759b929c139d3febe62acff2dbf6d0a7eb2b366eacb",
+		sha256: "9de8ca3c6589c1890d321a569cda679c10c08b9d49abb54ef188fe9340dc67b9",
 		size:   2072738,
 	},
 	"arm64": {
-		sha256: "11af1a409adee68168f1a7e5ed92f577842e5c6e9246092c066d60a514cfa945",
+		sha256: "e092bd4de06b8488dc9cee1f6745f094d29b4447e1759022deb4f2964d73f1c6",
 		size:   2031778,
 	},
 }
