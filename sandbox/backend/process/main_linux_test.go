@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -215,3 +216,6 @@ func (b box) upload(path, source string) {
 }
 
 func isGone(err error) bool { return errors.Is(err, engine.ErrGone) }
+
+// events are the kernel's counts of the sandbox's cgroup.
+func (b box) events() cgroup.Events { return b.group.Events() }

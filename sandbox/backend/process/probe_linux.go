@@ -125,7 +125,7 @@ func probeNamespaces(g *guest, report *Report) {
 
 // probeCanaries looks from inside for what must not be there.
 func (e *Engine) probeCanaries(ctx context.Context, g *guest, report *Report) error {
-	canary := filepath.Join(e.host.stateDir, "canary-"+e.host.owner.ID)
+	canary := e.host.owner.Path("canary")
 	if err := os.WriteFile(canary, []byte("canary"), 0o600); err != nil {
 		return fmt.Errorf("leave a canary: %w", err)
 	}

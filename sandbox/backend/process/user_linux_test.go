@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -46,6 +47,8 @@ func runAs(t *testing.T, cmd *exec.Cmd, uid int, delegated bool) ([]byte, error)
 			t.Fatal(err)
 		}
 	}
+	runtime.LockOSThread() // the thread goes there and comes back
+	defer runtime.UnlockOSThread()
 	var out safeBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := group.Birth(cmd.SysProcAttr, cmd.Start); err != nil {
