@@ -101,7 +101,7 @@ func BenchmarkAcquire(b *testing.B) {
 	b.Run("cycle", func(b *testing.B) {
 		side(b, func() {
 			g := acquire()
-			if code, err := g.(engine.Execer).Exec(b.Context(), engine.ExecRequest{Args: []string{"/bin/true"}, Dir: "/work"}); err != nil || code != 0 {
+			if code, err := runner(g).Exec(b.Context(), engine.ExecRequest{Args: []string{"/bin/true"}, Dir: "/work"}); err != nil || code != 0 {
 				b.Fatal(code, err)
 			}
 			remove(g)
@@ -117,7 +117,7 @@ func BenchmarkExec(b *testing.B) {
 		b.Fatal(err)
 	}
 	side(b, func() {
-		if code, err := s.Guest.(engine.Execer).Exec(b.Context(), engine.ExecRequest{Args: []string{"/bin/true"}, Dir: "/work"}); err != nil || code != 0 {
+		if code, err := runner(s.Guest).Exec(b.Context(), engine.ExecRequest{Args: []string{"/bin/true"}, Dir: "/work"}); err != nil || code != 0 {
 			b.Fatal(code, err)
 		}
 	}, func() {

@@ -41,7 +41,7 @@ func crashHost(stateDir string) {
 					os.Exit(1)
 				}
 				run := func(args ...string) {
-					_, _ = s.Guest.(engine.Execer).Exec(context.Background(), engine.ExecRequest{Args: args, Dir: "/work"})
+					_, _ = runner(s.Guest).Exec(context.Background(), engine.ExecRequest{Args: args, Dir: "/work"})
 				}
 				run("/bin/sh", "-c", "setsid sleep 3600 & exit 0")
 				if i%3 != 0 {
@@ -54,6 +54,7 @@ func crashHost(stateDir string) {
 }
 
 func TestWhatAKilledHostLeftIsGoneWhenTheNextOneStarts(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	for i := range 20 {
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")

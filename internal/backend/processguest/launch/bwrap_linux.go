@@ -52,7 +52,7 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer info.Close() //nolint:errcheck // it was read to its end or not at all
+	defer info.Close()
 	infoFD := child.last()
 
 	args, err := b.arguments(req, &child, infoFD)

@@ -171,7 +171,7 @@ func reap(ctx context.Context, dir string, clean func(context.Context, Record) e
 	if err != nil {
 		return err
 	}
-	defer lock.Close() //nolint:errcheck // nothing was written to it
+	defer lock.Close()
 	if !take(ctx, lock) {
 		return nil // the host lives, or somebody else is at it
 	}
