@@ -32,8 +32,9 @@ type Declarations struct {
 	AttachedIdentity AttachedIdentity
 	// ProgramChannels are the ways it can run a program of a profile.
 	ProgramChannels []ProgramChannel
-	// FilesAs says as whom files are written; unspecified is guest.
-	FilesAs Principal
+	// WriteAuthority says with whose power files are read, written and removed;
+	// unspecified is guest.
+	WriteAuthority WriteAuthority
 	// ObservesEgress and ExclusiveAdmission are facts for hosts.
 	ObservesEgress     bool
 	ExclusiveAdmission bool

@@ -49,6 +49,7 @@ type SessionOps interface {
 	Stat(ctx context.Context, path string) (Entry, error)
 	List(ctx context.Context, path string) ([]Entry, error)
 	Remove(ctx context.Context, path string, recursive bool) error
+	Reclaim(ctx context.Context, dir string) error
 }
 
 // Command is a program to start with its arguments. Nothing passes through a
@@ -222,4 +223,17 @@ func (s *Session) Remove(ctx context.Context, path string, recursive bool) error
 		return err
 	}
 	return s.ops.Remove(ctx, path, recursive)
+}
+
+// Reclaim removes the directory of one call with all in it, so that the sandbox
+// can serve the next; dir lies below the work directory and at least two
+// components deep. A directory that is not there, under parents that need not be
+// there either, is success; a link in its place is unlinked and never followed.
+// Nothing goes that the guest's program could not have removed. Capability:
+// reclaim.
+func (s *Session) Reclaim(ctx context.Context, dir string) error {
+	if err := s.need(CapabilityReclaim); err != nil {
+		return err
+	}
+	return s.ops.Reclaim(ctx, dir)
 }

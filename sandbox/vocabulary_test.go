@@ -109,6 +109,7 @@ func TestEveryWordParsesExactlyAndReadsBack(t *testing.T) {
 		vocabularyOf("missing guarantees", sandbox.ParseMissingGuarantees, sandbox.MissingGuaranteesRules, "warn", "refuse"),
 		vocabularyOf("image source", sandbox.ParseImageSource, sandbox.ImageSources, "prebuilt", "reference"),
 		vocabularyOf("principal", sandbox.ParsePrincipal, sandbox.Principals, "guest", "root"),
+		vocabularyOf("write authority", sandbox.ParseWriteAuthority, sandbox.WriteAuthorities, "guest", "root_confined", "root"),
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

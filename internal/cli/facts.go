@@ -121,7 +121,7 @@ func factsText(d sandbox.Declarations, source string) string {
 	}
 	page.Row("files in", show.Limits(d.FilesIn.Or(sandbox.DefaultTransferLimits())))
 	page.Row("files out", show.Limits(d.FilesOut.Or(sandbox.DefaultTransferLimits())))
-	page.Row("written as", max(d.FilesAs, sandbox.PrincipalGuest).String())
+	page.Row("write authority", max(d.WriteAuthority, sandbox.WriteAuthorityGuest).String())
 	scopes := d.IsolationScopes
 	if scopes.Empty() {
 		scopes = sandbox.SetOf(sandbox.ScopeConversation)

@@ -126,7 +126,7 @@ func imaged(image sandbox.Image) change {
 }
 
 // filesAsRoot makes the backend write files as root of the guest.
-func filesAsRoot(w *World) { w.Backend.FilesAs = sandbox.PrincipalRoot }
+func filesAsRoot(w *World) { w.Backend.WriteAuthority = sandbox.WriteAuthorityRoot }
 
 // limitsOf are transfer limits that are the defaults with another number of files.
 func limitsOf(files int64) *sandbox.TransferLimits {

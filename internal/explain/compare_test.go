@@ -70,7 +70,7 @@ func drawDeclarations(t *rapid.T) sandbox.Declarations {
 		IsolationEvidence: sandbox.Evidence{Kind: draw(t, "evidence", sandbox.EvidenceDocumented, sandbox.EvidenceProbed)},
 		EgressModes:       sandbox.SetOf(sandbox.EgressModes()...),
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilies()...), IsolationScopes: sandbox.SetOf(sandbox.IsolationScopes()...),
-		Guarantees: map[sandbox.Guarantee]sandbox.Evidence{}, FilesAs: sandbox.PrincipalGuest,
+		Guarantees: map[sandbox.Guarantee]sandbox.Evidence{}, WriteAuthority: sandbox.WriteAuthorityGuest,
 	}
 	for _, g := range sandbox.Guarantees() {
 		if rapid.Bool().Draw(t, g.String()) {

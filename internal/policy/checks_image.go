@@ -152,14 +152,14 @@ func (q *question) userWithin(l *compiledLayer, img sandbox.Image, rule sandbox.
 // the program has, so that the image's user decides what works.
 func (q *question) userMatters() bool {
 	needs := sandbox.SetOf(sandbox.CapabilityFilesOut, sandbox.CapabilityHostTools, sandbox.CapabilityFilesDelete)
-	return q.backend.decl.FilesAs == sandbox.PrincipalRoot &&
+	return q.backend.decl.WriteAuthority.Principal() == sandbox.PrincipalRoot &&
 		(!q.spec.requires.Intersect(needs).Empty() || q.spec.requiresOpen)
 }
 
 // imageUser refuses what the image's user cannot do where the backend writes
 // files as root: such files and their directories are not the program's.
 func (q *question) imageUser() {
-	if q.backend.decl.FilesAs != sandbox.PrincipalRoot {
+	if q.backend.decl.WriteAuthority.Principal() != sandbox.PrincipalRoot {
 		return
 	}
 	path := q.imageField("user")

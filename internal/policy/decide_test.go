@@ -158,11 +158,11 @@ func TestDecisionRows(t *testing.T) {
 			w.s.Image.Reference = "registry.example.com/a:1"
 		}, []string{"image.digest_required at image.digest"}, "registry.example.com"},
 		{"a non-root image where files are root's", func(w world) {
-			w.d.FilesAs = sandbox.PrincipalRoot
+			w.d.WriteAuthority = sandbox.WriteAuthorityRoot
 			w.s.Image = sandbox.Image{Reference: "registry.example.com/a:1", User: "1654"}
 		}, []string{"image.user_unfit at image.user"}, "uid 1654"},
 		{"a root image where files are root's", func(w world) {
-			w.d.FilesAs = sandbox.PrincipalRoot
+			w.d.WriteAuthority = sandbox.WriteAuthorityRoot
 			w.s.Image = sandbox.Image{Reference: "registry.example.com/a:1", User: "+0"}
 		}, nil, ""},
 		{"a root image where the policy wants another user", func(w world) {

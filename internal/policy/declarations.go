@@ -95,8 +95,8 @@ func (c *CompiledDeclarations) Effective() sandbox.Declarations {
 	capabilities, in, out := c.capabilities, c.filesIn, c.filesOut
 	d.Capabilities, d.FilesIn, d.FilesOut = &capabilities, &in, &out
 	d.IsolationScopes = c.scopes
-	if d.FilesAs == sandbox.PrincipalUnspecified {
-		d.FilesAs = sandbox.PrincipalGuest
+	if d.WriteAuthority == sandbox.WriteAuthorityUnspecified {
+		d.WriteAuthority = sandbox.WriteAuthorityGuest
 	}
 	return d
 }

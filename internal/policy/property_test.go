@@ -116,7 +116,7 @@ func drawDeclarations(t *rapid.T) sandbox.Declarations {
 		ImageSources:      subset(t, "image sources", sandbox.ImageSources()),
 		OSFamilies:        subset(t, "families", sandbox.OSFamilies()),
 		IsolationScopes:   subset(t, "scopes", sandbox.IsolationScopes()),
-		FilesAs:           pick(t, "files as", sandbox.PrincipalUnspecified, sandbox.PrincipalGuest, sandbox.PrincipalRoot),
+		WriteAuthority:    pick(t, "write authority", append(sandbox.WriteAuthorities(), sandbox.WriteAuthorityUnspecified)...),
 		ProgramChannels:   []sandbox.ProgramChannel{{Name: "c", Profiles: []string{"p"}, HostTools: rapid.Bool().Draw(t, "channel tools"), Needs: sandbox.SetOf(sandbox.CapabilityExec)}},
 	}
 	for _, g := range sandbox.Guarantees() {

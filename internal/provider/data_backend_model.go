@@ -22,7 +22,7 @@ func (t computedTypes) backend(d sandbox.Declarations, source string) computed {
 		"image_sources":       textsValue(d.ImageSources.Strings()),
 		"os_families":         textsValue(d.OSFamilies.Strings()),
 		"isolation_scopes":    textsValue(d.IsolationScopes.Strings()),
-		"files_as":            textValue(d.FilesAs.String()),
+		"write_authority":     textValue(d.WriteAuthority.String()),
 		"attached_identity":   attachedIdentityValue(t["attached_identity"], d.AttachedIdentity),
 		"program_channels":    channelsValue(t["program_channels"], d.ProgramChannels),
 		"observes_egress":     flagValue(d.ObservesEgress),

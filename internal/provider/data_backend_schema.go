@@ -38,7 +38,7 @@ func backendSchema() schema.Schema {
 			"image_sources":    computedTexts("The ways of naming an image that sandboxes are made from, each one of " + anyOf(sandbox.ImageSources()) + ". None when empty."),
 			"os_families":      computedTexts("The OS families of the guests, each one of " + anyOf(sandbox.OSFamilies()) + "."),
 			"isolation_scopes": computedTexts("The sharings of one sandbox that are kept apart, each one of " + anyOf(sandbox.IsolationScopes()) + "."),
-			"files_as":         computedText("As whom files are written in the guest, one of " + anyOf(sandbox.Principals()) + "."),
+			"write_authority":  computedText("With whose power files are read, written and removed in the guest, one of " + anyOf(sandbox.WriteAuthorities()) + "."),
 			"attached_identity": schema.SingleNestedAttribute{
 				Computed:            true,
 				MarkdownDescription: "The platform identity that the guest's traffic can use. Null when there is none.",

@@ -74,7 +74,7 @@ func TestBackendDataReadsFactsWhole(t *testing.T) {
 		ProgramChannels: []sandbox.ProgramChannel{{
 			Name: "stdin", Profiles: []string{"python"}, HostTools: true, Needs: sandbox.SetOf(sandbox.CapabilityExec),
 		}},
-		MethodTokens: []string{"GET"}, FilesAs: sandbox.PrincipalRoot, ObservesEgress: true, ExclusiveAdmission: true,
+		MethodTokens: []string{"GET"}, WriteAuthority: sandbox.WriteAuthorityRoot, ObservesEgress: true, ExclusiveAdmission: true,
 	}
 	document, err := manifest.EncodeDeclarations(d)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestBackendDataReadsFactsWhole(t *testing.T) {
 			t.Fatalf("%s: %s", name, render(diags))
 		}
 		for attribute, want := range map[string]string{
-			"name": "lab", "source": "facts", "isolation": "vm", "files_as": "root", "observes_egress": "true", "exclusive_admission": "true",
+			"name": "lab", "source": "facts", "isolation": "vm", "write_authority": "root", "observes_egress": "true", "exclusive_admission": "true",
 		} {
 			if got := said(t, attrsOf(t, state)[attribute]); got != want {
 				t.Errorf("%s: %s is %s, want %s", name, attribute, got, want)
@@ -136,8 +136,8 @@ func TestBackendDataSaysWhatSilenceIsReadAs(t *testing.T) {
 	if got := said(t, attrsOf(t, all["files_in_limits"])["max_bytes_per_file"]); got != numberText(limits.MaxBytesPerFile) {
 		t.Errorf("files_in_limits.max_bytes_per_file is %s", got)
 	}
-	if said(t, all["files_as"]) != "guest" {
-		t.Errorf("files_as is %s", all["files_as"])
+	if said(t, all["write_authority"]) != "guest" {
+		t.Errorf("write_authority is %s", all["write_authority"])
 	}
 }
 

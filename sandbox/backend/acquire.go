@@ -59,6 +59,9 @@ func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sand
 		}
 		return sandbox.Acquired{}, err
 	}
+	if started.Origin == sandbox.OriginCreated {
+		b.instances.madeFor(inst, &s.spec)
+	}
 	return sandbox.Acquired{Session: sandbox.NewSession(s.info, s), Origin: started.Origin}, nil
 }
 
@@ -71,12 +74,7 @@ func (s *session) prepare(ctx context.Context, want map[string]string, started e
 		if started.Origin == sandbox.OriginCreated {
 			return broken("a new sandbox that does not carry its labels (" + fields + ")")
 		}
-		return sandbox.Finding{
-			Code:     sandbox.CodeReuseDiffers,
-			Found:    "a sandbox of this key and kind whose " + fields + " differs",
-			Required: "the same owner, key, kind, spec and policy",
-			Remedy:   "dispose the sandbox, then acquire",
-		}.Refusal(nil)
+		return reuseDiffers(fields, s.backend.instances.specOf(s.inst), &s.spec)
 	}
 	need := s.info.Capabilities
 	if _, ok := started.Guest.(engine.Execer); need.Has(sandbox.CapabilityExec) && !ok {

@@ -109,6 +109,9 @@ func TestReuseIsRefusedForAnythingThatDiffers(t *testing.T) {
 		field  string
 	}{
 		"another spec":   {func(s *stage) { s.request.SpecDigest = other }, "spec_digest"},
+		"another field of the spec": {func(s *stage) {
+			s.request.SpecDigest, s.request.Spec.ProgramProfile = other, "python"
+		}, "spec_digest (program_profile)"},
 		"another policy": {func(s *stage) { s.request.PolicyDigest = other }, "policy_digest"},
 		"another label":  {func(s *stage) { s.request.Spec.Labels = map[string]string{"team": "a"} }, "labels"},
 		"an owner's label that was changed": {func(s *stage) {

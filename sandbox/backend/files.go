@@ -224,11 +224,32 @@ func sorted(entries []sandbox.Entry) ([]sandbox.Entry, error) {
 }
 
 // Remove removes what stands at path. Nothing there is success.
-func (s *session) Remove(ctx context.Context, path string, recursive bool) (err error) {
+func (s *session) Remove(ctx context.Context, path string, recursive bool) error {
 	resolved, err := guestpath.ResolveBelow(s.info.WorkDir, path)
 	if err != nil {
 		return err
 	}
+	return s.remove(ctx, path, resolved, recursive)
+}
+
+// Reclaim removes a call's directory. It differs from a removal in what it takes
+// for granted: that there is something to lose, so that a path a slip away from
+// the root of everything is refused.
+func (s *session) Reclaim(ctx context.Context, dir string) error {
+	resolved, err := guestpath.ResolveBelow(s.info.WorkDir, dir)
+	if err != nil {
+		return err
+	}
+	if strings.Count(resolved, "/") < 2 {
+		return sandbox.Finding{
+			Code: sandbox.CodePathInvalid, Found: "directory " + sandbox.Echo(dir) + " of one component, to reclaim",
+			Required: "at least two components from the root", Remedy: "give each call a directory of its own below the work directory",
+		}.Refusal(nil)
+	}
+	return s.remove(ctx, dir, resolved, true)
+}
+
+func (s *session) remove(ctx context.Context, path, resolved string, recursive bool) (err error) {
 	done, err := s.begin(ctx)
 	if err != nil {
 		return err

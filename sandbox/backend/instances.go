@@ -3,6 +3,7 @@ package backend
 import (
 	"sync"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -19,6 +20,7 @@ type instance struct {
 	name string
 	who  identity
 	gate freezeGate
+	spec *sandbox.Spec // it was made for, nil when another process made it
 }
 
 // note answers the record of the guest, making it on first sight.
@@ -35,6 +37,19 @@ func (r *instances) note(guest engine.Guest, name string, who identity) *instanc
 	made := &instance{id: id, name: name, who: who}
 	r.byID[id] = made
 	return made
+}
+
+// madeFor remembers the spec that an instance of this process was made for.
+func (r *instances) madeFor(inst *instance, spec *sandbox.Spec) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	inst.spec = spec
+}
+
+func (r *instances) specOf(inst *instance) *sandbox.Spec {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return inst.spec
 }
 
 func (r *instances) forget(id string) {

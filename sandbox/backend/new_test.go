@@ -6,6 +6,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
 
@@ -23,13 +24,12 @@ func TestDeclarationsMustBeBorneOutByTheEngine(t *testing.T) {
 	}{
 		"exec that the engine cannot":      {with(sandbox.CapabilityExec), "capabilities"},
 		"snapshot that nobody can":         {with(sandbox.CapabilitySnapshot), "capabilities"},
-		"reclaim that nobody can":          {with(sandbox.CapabilityReclaim), "capabilities"},
 		"capabilities left to the default": {func(d *sandbox.Declarations) { d.Capabilities = nil }, "capabilities"},
 		"run_code hidden": {func(d *sandbox.Declarations) {
 			set := d.Capabilities.Minus(sandbox.SetOf(sandbox.CapabilityRunCode))
 			d.Capabilities = &set
 		}, "capabilities"},
-		"files as root over a guest's plane": {func(d *sandbox.Declarations) { d.FilesAs = sandbox.PrincipalRoot }, "files_as"},
+		"files as root over a guest's plane": {func(d *sandbox.Declarations) { d.WriteAuthority = sandbox.WriteAuthorityRoot }, "write_authority"},
 		"no rung":                            {func(d *sandbox.Declarations) { d.Isolation = 0 }, "isolation"},
 		"a rung outside the ladder":          {func(d *sandbox.Declarations) { d.Isolation = 99 }, "isolation"},
 		"no evidence":                        {func(d *sandbox.Declarations) { d.IsolationEvidence = sandbox.Evidence{} }, "isolation_evidence"},
@@ -68,10 +68,10 @@ func TestEveryDisagreementIsListed(t *testing.T) {
 	e := sandboxtest.NewEngine(sandboxtest.Options{})
 	d := sandboxtest.Declarations(e)
 	all := sandbox.SetOf(sandbox.CapabilityExec, sandbox.CapabilityRunCode, sandbox.CapabilityFilesIn)
-	d.Capabilities, d.Isolation, d.FilesAs = &all, 0, sandbox.PrincipalRoot
+	d.Capabilities, d.Isolation, d.WriteAuthority = &all, 0, sandbox.WriteAuthorityRoot
 	_, err := backend.New(e, d)
 	if got := len(sandbox.RefusalsOf(err)); got != 4 {
-		t.Errorf("%d refusals, want isolation, exec, run_code and files_as: %v", got, err)
+		t.Errorf("%d refusals, want isolation, exec, run_code and write_authority: %v", got, err)
 	}
 }
 
@@ -93,4 +93,40 @@ func TestSettingsThatCannotHoldAreRefused(t *testing.T) {
 	wantCode(t, err, sandbox.CodeBackendNotPermitted)
 	_, err = backend.New(e, sandboxtest.Declarations(e), backend.WithLabelKey(make([]byte, 16)))
 	must(t, err)
+}
+
+// Over an engine that follows links as root nothing holds a path between the look
+// and the removal; one that can freeze its guests is the neighbour.
+func TestReclaimAndConfinedRootNeedAnEngineThatHoldsThePath(t *testing.T) {
+	t.Parallel()
+	root := []engine.Access{{As: sandbox.PrincipalRoot, Links: engine.Follow}}
+	for name, test := range map[string]struct {
+		change func(*sandbox.Declarations)
+		path   string
+	}{
+		"reclaim": {func(d *sandbox.Declarations) {
+			set := d.Capabilities.With(sandbox.CapabilityReclaim)
+			d.Capabilities = &set
+		}, "capabilities"},
+		"confined root": {func(d *sandbox.Declarations) {
+			d.WriteAuthority = sandbox.WriteAuthorityRootConfined
+		}, "write_authority"},
+	} {
+		plain := sandboxtest.NewEngine(sandboxtest.Options{Access: root})
+		d := sandboxtest.Declarations(plain)
+		_, err := backend.New(plain, d)
+		must(t, err)
+		test.change(&d)
+		_, err = backend.New(plain, d)
+		wantCode(t, err, sandbox.CodeBackendNotPermitted)
+		if got := sandbox.RefusalOf(err).Path.String(); got != test.path {
+			t.Errorf("%s refused at %q, want %q", name, got, test.path)
+		}
+		freezing := sandboxtest.NewEngine(sandboxtest.Options{Access: root, Freeze: true})
+		d = sandboxtest.Declarations(freezing)
+		test.change(&d)
+		if _, err := backend.New(freezing, d); err != nil {
+			t.Errorf("%s over an engine that freezes: %v", name, err)
+		}
+	}
 }

@@ -13,6 +13,7 @@ type session struct {
 	guest   engine.Guest
 	inst    *instance
 	info    sandbox.SessionInfo
+	spec    sandbox.Spec
 	in      tally
 	out     sandbox.TransferLimits
 }
@@ -21,7 +22,7 @@ var _ sandbox.SessionOps = (*session)(nil)
 
 func (b *Backend) newSession(req sandbox.AcquireRequest, guest engine.Guest, inst *instance) *session {
 	return &session{
-		backend: b, guest: guest, inst: inst,
+		backend: b, guest: guest, inst: inst, spec: req.Spec,
 		in:  tally{limits: req.Spec.FilesIn.Or(sandbox.DefaultTransferLimits())},
 		out: req.Spec.FilesOut.Or(sandbox.DefaultTransferLimits()),
 		info: sandbox.SessionInfo{

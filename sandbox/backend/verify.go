@@ -12,7 +12,7 @@ import (
 // fileCapabilities are those that the engine's file plane serves.
 var fileCapabilities = [...]sandbox.Capability{
 	sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut,
-	sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete,
+	sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete, sandbox.CapabilityReclaim,
 }
 
 // verifier collects every disagreement between what is declared and what is there.
@@ -85,9 +85,8 @@ func (v *verifier) capabilities(e engine.Engine, d sandbox.Declarations) {
 	}{
 		{sandbox.CapabilityExec, able.Exec},
 		{sandbox.CapabilityRunCode, able.RunCode},
-		// No engine ability stands behind these yet, so nobody can have them.
+		// No engine ability stands behind it yet, so nobody can have it.
 		{sandbox.CapabilitySnapshot, false},
-		{sandbox.CapabilityReclaim, false},
 	} {
 		name := pair.capability.String()
 		switch has := declared.Has(pair.capability); {
@@ -114,23 +113,34 @@ func (v *verifier) limits(name string, l *sandbox.TransferLimits) {
 }
 
 // access picks how files are asked for: as the declared principal, and without
-// following links where the engine can.
+// following links where the engine can. What is declared about paths that change
+// meanwhile must be borne out.
 func (v *verifier) access(e engine.Engine, d sandbox.Declarations) engine.Access {
-	as := d.FilesAs
-	if as == sandbox.PrincipalUnspecified {
-		as = sandbox.PrincipalGuest
+	authority := max(d.WriteAuthority, sandbox.WriteAuthorityGuest)
+	access, found := pickAccess(e, authority.Principal())
+	serves := slices.ContainsFunc(fileCapabilities[:], capabilitiesOf(d).Has)
+	held := access.Links == engine.Beneath || e.Abilities().Freeze
+	switch {
+	case !found && serves:
+		v.disagree(sandbox.Path("write_authority"), "files as "+authority.Principal().String(),
+			"a principal that the engine's file plane acts as",
+			"declare write_authority as the engine has it, or take the file capabilities out")
+	case found && authority == sandbox.WriteAuthorityRootConfined && !held:
+		v.disagree(sandbox.Path("write_authority"), authority.String()+" over an engine that follows links and cannot freeze",
+			"an engine that resolves paths in one step, or freezes its guests", "declare write_authority root")
 	}
+	if capabilitiesOf(d).Has(sandbox.CapabilityReclaim) && found && authority == sandbox.WriteAuthorityRoot {
+		v.disagree(sandbox.Path("capabilities"), "reclaim declared", "files removed as the guest, or as root with the path held",
+			"take reclaim out of the declarations; such sandboxes are disposed instead")
+	}
+	return access
+}
+
+func pickAccess(e engine.Engine, as sandbox.Principal) (access engine.Access, found bool) {
 	for _, links := range []engine.Links{engine.Beneath, engine.Follow} {
 		if want := (engine.Access{As: as, Links: links}); slices.Contains(e.Access(), want) {
-			return want
+			return want, true
 		}
 	}
-	for _, c := range fileCapabilities {
-		if capabilitiesOf(d).Has(c) {
-			v.disagree(sandbox.Path("files_as"), "files as "+as.String(), "a principal that the engine's file plane acts as",
-				"declare files_as as the engine has it, or take the file capabilities out")
-			break
-		}
-	}
-	return engine.Access{}
+	return engine.Access{}, false
 }

@@ -127,7 +127,7 @@ func TestPolicyWorkloadAndBackendDocumentsReadBack(t *testing.T) {
 		EgressModes:  sandbox.SetOf(sandbox.EgressClosed),
 		Guarantees:   map[sandbox.Guarantee]sandbox.Evidence{sandbox.GuaranteeUDPDenied: {Kind: sandbox.EvidenceProbed}},
 		MethodTokens: []string{"GET"}, ImageSources: sandbox.SetOf(sandbox.ImageSourcePrebuilt), OSFamilies: sandbox.SetOf(sandbox.OSFamilyPOSIX),
-		IsolationScopes: sandbox.SetOf(sandbox.ScopeCall), FilesAs: sandbox.PrincipalRoot,
+		IsolationScopes: sandbox.SetOf(sandbox.ScopeCall), WriteAuthority: sandbox.WriteAuthorityRoot,
 		AttachedIdentity: sandbox.AttachedIdentity{
 			Scope: sandbox.IdentityScopePerScope, RetentionSeconds: 5, Channels: sandbox.SetOf(sandbox.ChannelEgressHeader),
 		},
@@ -321,7 +321,7 @@ func TestTheSchemaNamesTheWholeVocabulary(t *testing.T) {
 	same("policy", "image_user", texts(sandbox.ImageUsers()))
 	same("workload", "os_family", texts(sandbox.OSFamilies()))
 	same("backendDocument", "image_sources", texts(sandbox.ImageSources()))
-	same("backendDocument", "files_as", texts(sandbox.Principals()))
+	same("backendDocument", "write_authority", texts(sandbox.WriteAuthorities()))
 }
 
 func texts[T interface{ String() string }](words []T) []string {

@@ -255,7 +255,7 @@ func declarationsToWire(d sandbox.Declarations) backendDocument {
 		ImageSources:       wordsOf(d.ImageSources),
 		OSFamilies:         wordsOf(d.OSFamilies),
 		IsolationScopes:    wordsOf(d.IsolationScopes),
-		FilesAs:            d.FilesAs,
+		WriteAuthority:     d.WriteAuthority,
 		ObservesEgress:     d.ObservesEgress,
 		ExclusiveAdmission: d.ExclusiveAdmission,
 	}
@@ -293,7 +293,7 @@ func declarationsFromWire(w backendDocument) sandbox.Declarations {
 		ImageSources:       setOf[sandbox.ImageSource](w.ImageSources),
 		OSFamilies:         setOf[sandbox.OSFamily](w.OSFamilies),
 		IsolationScopes:    setOf[sandbox.IsolationScope](w.IsolationScopes),
-		FilesAs:            w.FilesAs,
+		WriteAuthority:     w.WriteAuthority,
 		ObservesEgress:     w.ObservesEgress,
 		ExclusiveAdmission: w.ExclusiveAdmission,
 	}

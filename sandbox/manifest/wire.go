@@ -118,7 +118,7 @@ type (
 		IsolationScopes    []string                `json:"isolation_scopes,omitzero"`
 		AttachedIdentity   *attachedIdentityWire   `json:"attached_identity,omitzero"`
 		ProgramChannels    []channelWire           `json:"program_channels,omitzero"`
-		FilesAs            sandbox.Principal       `json:"files_as,omitzero"`
+		WriteAuthority     sandbox.WriteAuthority  `json:"write_authority,omitzero"`
 		ObservesEgress     bool                    `json:"observes_egress,omitzero"`
 		ExclusiveAdmission bool                    `json:"exclusive_admission,omitzero"`
 	}

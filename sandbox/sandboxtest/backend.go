@@ -7,6 +7,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
@@ -16,6 +17,9 @@ import (
 func Declarations(e *Engine) sandbox.Declarations {
 	can := sandbox.SetOf(sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut,
 		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete)
+	if e.authority() != sandbox.WriteAuthorityRoot {
+		can = can.With(sandbox.CapabilityReclaim)
+	}
 	if e.options.Exec != nil {
 		can = can.With(sandbox.CapabilityExec)
 	}
@@ -31,8 +35,21 @@ func Declarations(e *Engine) sandbox.Declarations {
 		ImageSources:      sandbox.SetOf(sandbox.ImageSources()...),
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes:   sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
-		FilesAs:           e.options.Access[0].As,
+		WriteAuthority:    e.authority(),
 	}
+}
+
+// authority is what the layer above may declare of an engine's first way to ask
+// for files.
+func (e *Engine) authority() sandbox.WriteAuthority {
+	access := e.options.Access[0]
+	switch {
+	case access.As != sandbox.PrincipalRoot:
+		return sandbox.WriteAuthorityGuest
+	case access.Links == engine.Beneath, e.options.Freeze:
+		return sandbox.WriteAuthorityRootConfined
+	}
+	return sandbox.WriteAuthorityRoot
 }
 
 // closeBound is how long a call may still be in flight when its test has ended.

@@ -140,6 +140,6 @@ func Ideal(spec sandbox.Spec) sandbox.Declarations {
 		ProgramChannels: []sandbox.ProgramChannel{
 			{Name: "any", Profiles: []string{spec.ProgramProfile}, HostTools: true},
 		},
-		FilesAs: sandbox.PrincipalGuest,
+		WriteAuthority: sandbox.WriteAuthorityGuest,
 	}
 }

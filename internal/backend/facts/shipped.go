@@ -44,7 +44,7 @@ func acas() sandbox.Declarations {
 		ImageSources:    sandbox.SetOf(sandbox.ImageSourcePrebuilt, sandbox.ImageSourceReference),
 		OSFamilies:      sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes: sandbox.SetOf(sandbox.ScopeConversation),
-		FilesAs:         sandbox.PrincipalRoot,
+		WriteAuthority:  sandbox.WriteAuthorityRoot,
 	}
 }
 
@@ -65,7 +65,7 @@ func docker() sandbox.Declarations {
 		ImageSources:      sandbox.SetOf(sandbox.ImageSourceReference),
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes:   sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
-		FilesAs:           sandbox.PrincipalGuest,
+		WriteAuthority:    sandbox.WriteAuthorityGuest,
 	}
 }
 
@@ -75,7 +75,7 @@ func docker() sandbox.Declarations {
 func process() sandbox.Declarations {
 	capabilities := sandbox.SetOf(
 		sandbox.CapabilityExec, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut,
-		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete,
+		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete, sandbox.CapabilityReclaim,
 	)
 	return sandbox.Declarations{
 		Backend:           "process",
@@ -86,7 +86,7 @@ func process() sandbox.Declarations {
 		Guarantees:        noNetwork(documented("Linux, a network namespace with loopback only")),
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes:   sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
-		FilesAs:           sandbox.PrincipalGuest,
+		WriteAuthority:    sandbox.WriteAuthorityGuest,
 	}
 }
 
@@ -95,7 +95,7 @@ func process() sandbox.Declarations {
 func wasm() sandbox.Declarations {
 	capabilities := sandbox.SetOf(
 		sandbox.CapabilityRunCode, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut,
-		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete,
+		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete, sandbox.CapabilityReclaim,
 	)
 	shown := sandbox.Evidence{
 		Kind:      sandbox.EvidenceProbed,
@@ -113,7 +113,7 @@ func wasm() sandbox.Declarations {
 		Guarantees:      noNetwork(shown),
 		OSFamilies:      sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes: sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
-		FilesAs:         sandbox.PrincipalGuest,
+		WriteAuthority:  sandbox.WriteAuthorityGuest,
 	}
 }
 
