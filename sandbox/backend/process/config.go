@@ -57,7 +57,8 @@ type Config struct {
 	Cgroup string
 	// StateDir is where hosts note what they made, so that the next one can clean
 	// up after one that was killed. Hosts that share it share Users. It must be
-	// private: of this user, mode 0700. Empty is a directory below
+	// private: of this user, mode 0700 or, so that a root host's sandboxes can share
+	// the agent instead of copying it, 0711. Empty is a directory below
 	// XDG_RUNTIME_DIR or the directory for temporary files.
 	StateDir string
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -290,6 +291,33 @@ func TestTheProbesDeclarationsKeepWhatPlansDecideWith(t *testing.T) {
 		}
 	}
 	t.Log(d.IsolationEvidence)
+}
+
+func TestSandboxesShareTheAgentWhereTheyCanPassToIt(t *testing.T) {
+	t.Parallel()
+	c := testConfig(t)
+	for name, dir := range map[string]string{"open": openDir(t), "closed": t.TempDir()} {
+		c.StateDir = filepath.Join(dir, "state")
+		if name == "closed" {
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := newEngine(t, c)
+		b := start(t, e, "a")
+		b.alive()
+		shared := b.prints("grep -c ' /run/agent ro' /proc/self/mountinfo || true")
+		_, there := os.Stat(e.host.owner.Path("agent"))
+		if want := name == "open" || os.Geteuid() != 0; (there == nil) != want || (shared == "1") != want {
+			t.Errorf("%s: %s mounts, %v", name, shared, there)
+		}
+		if out, code := b.sh("echo x > /run/agent || rm -f /run/agent || mv /run/agent /tmp"); code == 0 {
+			t.Errorf("%s: the agent's file was changed: %s", name, out)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestTheRungFallsWithoutCgroups(t *testing.T) {

@@ -80,7 +80,7 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 	if h.thread, err = spawn.NewThread(); err != nil {
 		return nil, err
 	}
-	agent, filter, err := h.load()
+	agent, filter, err := h.load(&options)
 	if err != nil {
 		return nil, err
 	}
@@ -117,18 +117,26 @@ func (h *host) own(c Config) (err error) {
 	return h.group.Make()
 }
 
-// load puts the agent and the filter where nobody can change them.
-func (h *host) load() (agent, filter *launch.Image, err error) {
+// load puts the agent and the filter where nobody can change them: the agent in a
+// file of this host's own, if it can be mounted and run from there.
+func (h *host) load(options *bwrap.Options) (agent, filter *launch.Image, err error) {
 	program, err := guestagent.ProgramFor(runtime.GOARCH)
 	if err != nil {
 		return nil, nil, err
 	}
-	if agent, err = launch.NewImage("agent", program.Bytes); err != nil {
+	if options.BindDescriptors {
+		agent, err = launch.NewFile(h.owner.Path("agent"), os.Geteuid() == 0, program.Bytes)
+		options.BindDescriptors = !errors.Is(err, launch.ErrNotThere)
+	}
+	if !options.BindDescriptors {
+		agent, err = launch.NewImage("agent", program.Bytes)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	h.images = append(h.images, agent)
 	if agent.Digest() != program.Digest {
-		return nil, nil, errors.New("the agent in memory is not the one that was built")
+		return nil, nil, errors.New("the agent that sandboxes would run is not the one that was built")
 	}
 	rules, err := seccomp.Compile(runtime.GOARCH)
 	if err != nil {
@@ -218,7 +226,11 @@ func findBubblewrap(ctx context.Context, configured string) (string, bwrap.Optio
 	if err != nil {
 		return "", bwrap.Options{}, unfit("a bwrap that does not start", err)
 	}
-	options, err := bwrap.Parse(string(said))
+	help, err := exec.CommandContext(ctx, path, "--help").CombinedOutput()
+	if err != nil {
+		return "", bwrap.Options{}, unfit("a bwrap that does not say what it can", err)
+	}
+	options, err := bwrap.Parse(string(said), string(help))
 	if err != nil {
 		return "", bwrap.Options{}, unfit(err.Error(), nil)
 	}
