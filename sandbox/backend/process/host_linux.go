@@ -260,14 +260,16 @@ func prepareStateDir(dir string) (string, error) {
 func baseView(c Config) (view.View, error) {
 	show := view.Host
 	if c.RootFS != "" {
-		show = func() (view.View, error) { return view.RootFS(c.RootFS) }
+		show = func() (view.View, error) { return view.RootFS(sandbox.Path("RootFS"), c.RootFS) }
 	}
 	v, err := show()
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range c.Show {
-		v = append(v, view.Entry{Kind: view.Show, Path: dir, Source: dir})
+	for i, dir := range c.Show {
+		if v, err = v.Add(sandbox.Path("Show", i), dir); err != nil {
+			return nil, err
+		}
 	}
 	return v, nil
 }
