@@ -1,4 +1,4 @@
-module github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/gvisor/build
+module github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor/build
 
 go 1.26.3
 
