@@ -15,7 +15,7 @@ import (
 )
 
 // Oldest is the day of the oldest gVisor that [Open] accepts: the one that this
-// repository builds and tests with. Earlier ones lack some of [settings].
+// repository builds and tests with. Earlier ones lack some of [Settings].
 const Oldest = "20260905"
 
 // Module is where runsc is built from.
@@ -61,9 +61,17 @@ func Open(ctx context.Context, path string) (*Program, error) {
 	return p, nil
 }
 
-// Path is where a child of this process finds the program. It needs no directory
-// that the child may not enter.
-func (p *Program) Path() string { return fmt.Sprintf("/proc/self/fd/%d", p.file.Fd()) }
+// Open answers the program's file, for a child that executes it through the
+// descriptor: it then needs no directory that the child may not enter.
+func (p *Program) Open() (*os.File, error) {
+	f, err := os.Open(p.path())
+	if err != nil {
+		return nil, fmt.Errorf("open runsc: %w", err)
+	}
+	return f, nil
+}
+
+func (p *Program) path() string { return fmt.Sprintf("/proc/self/fd/%d", p.file.Fd()) }
 
 // Close lets go of the program. What runs goes on.
 func (p *Program) Close() error { return p.file.Close() }
@@ -81,7 +89,7 @@ func (p *Program) identify(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.Path(), "--version")
+	cmd := exec.CommandContext(ctx, p.path(), "--version")
 	cmd.Env, cmd.Dir, cmd.WaitDelay = []string{}, "/", time.Second
 	said, err := cmd.Output()
 	if err != nil {

@@ -1,11 +1,17 @@
 package gvisor
 
-// settings are runsc's own flags: how the sandbox is confined, beside what the
+// Settings are runsc's own flags: how the sandbox is confined, beside what the
 // bundle says. Each is stated although some are the default today, since another
-// version of runsc may have another default.
-func settings(state string) []string {
+// version of runsc may have another default. notes is the directory for what
+// runsc keeps about the sandbox, which is the only one in it; socket lets the
+// guest connect to a Unix socket of the host that it is shown.
+func Settings(notes string, socket bool) []string {
+	hostSockets := "none"
+	if socket {
+		hostSockets = "open"
+	}
 	return []string{
-		"--root=" + state,
+		"--root=" + notes,
 		// Systrap needs nothing of the machine. KVM is never chosen, not even
 		// where /dev/kvm exists: on a machine that is itself virtual it hangs.
 		"--platform=systrap",
@@ -20,7 +26,7 @@ func settings(state string) []string {
 		"--file-access=exclusive",
 		"--file-access-mounts=shared",
 		"--overlay2=none",
-		"--host-uds=none",
+		"--host-uds=" + hostSockets,
 		"--host-fifo=none",
 		"--character-device-policy=emulated-only",
 		// The bundle's own filter, in gVisor's kernel.

@@ -23,8 +23,10 @@ type Sandbox struct {
 
 	monitor *os.Process
 	pidfd   *os.File
-	words   *os.File // what the monitor and process 1 said of errors
+	also    []*os.File // more processes of the host that the sandbox is made of
+	words   *os.File   // what the monitor and process 1 said of errors
 	ended   chan struct{}
+	leave   func() error // removes what was on disk
 }
 
 // Done is closed when process 1 and with it everything in the sandbox has ended.
@@ -33,9 +35,16 @@ func (s *Sandbox) Done() <-chan struct{} { return s.ended }
 // End kills the sandbox and returns when it is seen to have ended.
 func (s *Sandbox) End(ctx context.Context) error {
 	err := kill(s.pidfd)
+	for _, p := range s.also {
+		err = errors.Join(err, kill(p))
+	}
 	select {
 	case <-s.ended:
-		return errors.Join(s.Out.Close(), s.In.Close())
+		err := errors.Join(s.Out.Close(), s.In.Close())
+		if s.leave != nil {
+			err = errors.Join(err, s.leave())
+		}
+		return err
 	case <-ctx.Done():
 		return errors.Join(fmt.Errorf("wait for the end of a sandbox: %w", context.Cause(ctx)), err)
 	}
@@ -50,8 +59,10 @@ func (s *Sandbox) Words() string { return read(s.words) }
 func (s *Sandbox) watch() {
 	defer close(s.ended)
 	_, _ = s.monitor.Wait() // how it ended says nothing about process 1
-	waitFor(s.pidfd)
-	_ = s.pidfd.Close()
+	for _, p := range append([]*os.File{s.pidfd}, s.also...) {
+		waitFor(p)
+		_ = p.Close()
+	}
 	_ = s.words.Close()
 }
 
