@@ -249,3 +249,11 @@ func or(a, b string) string {
 	}
 	return b
 }
+
+// Version is which of the two a place is in.
+func (p Place) Version() string {
+	if p.Unified != "" {
+		return "v2"
+	}
+	return "v1"
+}

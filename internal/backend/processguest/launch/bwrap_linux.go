@@ -34,6 +34,7 @@ type Request struct {
 	Dir        string
 	Group      *cgroup.Group
 	Credential *syscall.Credential
+	Limits     Limits
 }
 
 // agentPath is where the agent stands in the sandbox, and all that its command
@@ -80,6 +81,7 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 		}
 		return nil, err
 	}
+	s.Limited = req.Limits.apply(s.PID)
 	launched = true
 	go s.watch()
 	return s, nil

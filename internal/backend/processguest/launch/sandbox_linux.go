@@ -11,15 +11,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sandbox is a process 1 that was started. Its pipes are closed by [Sandbox.End]
-// alone.
+// Sandbox is a process 1 that was started.
 type Sandbox struct {
-	// Out is what process 1 writes, In what it reads.
+	// Out is what process 1 writes, In what it reads. Whoever launched the sandbox
+	// closes them.
 	Out, In *os.File
 	// PID is process 1 in the host's own numbers.
 	PID int
 	// Namespaces are the kernel's numbers of the sandbox's namespaces, by name.
 	Namespaces map[string]uint64
+	// Limited says whether its processes are held to the request's Limits.
+	Limited bool
 
 	monitor *os.Process
 	pidfd   *os.File
@@ -40,11 +42,10 @@ func (s *Sandbox) End(ctx context.Context) error {
 	}
 	select {
 	case <-s.ended:
-		err := errors.Join(s.Out.Close(), s.In.Close())
 		if s.leave != nil {
-			err = errors.Join(err, s.leave())
+			return s.leave()
 		}
-		return err
+		return nil
 	case <-ctx.Done():
 		return errors.Join(fmt.Errorf("wait for the end of a sandbox: %w", context.Cause(ctx)), err)
 	}
