@@ -30,14 +30,20 @@ type Bundle struct {
 	// WorkDir is where process 1 starts, absolute.
 	WorkDir  string
 	Hostname string
-	// Processes bounds processes and threads together. gVisor's kernel counts
-	// them by user, and the sandbox has one.
-	Processes uint64
-	// OpenFiles bounds the descriptors of each process.
-	OpenFiles uint64
+	Limits   Limits
 	// Seccomp is what gVisor's kernel applies to every process of the guest,
 	// beside the filter that the host's kernel applies to gVisor.
 	Seccomp *specs.LinuxSeccomp
+}
+
+// Limits are what gVisor's kernel holds its processes to, and none can raise.
+type Limits struct {
+	// Processes bounds processes and threads together. They are counted by user,
+	// and the sandbox has one, so that it bounds the sandbox.
+	Processes int64
+	// DataBytes bounds the private memory of one process, FileBytes one file,
+	// OpenFiles the descriptors of one process.
+	DataBytes, FileBytes, OpenFiles int64
 }
 
 // View is a host path that the guest sees, read-only.
@@ -71,8 +77,10 @@ func (b Bundle) Spec() (*specs.Spec, error) {
 			NoNewPrivileges: true,
 			Rlimits: []specs.POSIXRlimit{
 				rlimit("RLIMIT_CORE", 0),
-				rlimit("RLIMIT_NOFILE", b.OpenFiles),
-				rlimit("RLIMIT_NPROC", b.Processes),
+				rlimit("RLIMIT_DATA", b.Limits.DataBytes),
+				rlimit("RLIMIT_FSIZE", b.Limits.FileBytes),
+				rlimit("RLIMIT_NOFILE", b.Limits.OpenFiles),
+				rlimit("RLIMIT_NPROC", b.Limits.Processes),
 			},
 		},
 		Mounts: b.mounts(),
@@ -86,8 +94,8 @@ func (b Bundle) Spec() (*specs.Spec, error) {
 	}, nil
 }
 
-func rlimit(name string, n uint64) specs.POSIXRlimit {
-	return specs.POSIXRlimit{Type: name, Hard: n, Soft: n}
+func rlimit(name string, n int64) specs.POSIXRlimit {
+	return specs.POSIXRlimit{Type: name, Hard: uint64(n), Soft: uint64(n)} //nolint:gosec // positive, or it was refused
 }
 
 func (b Bundle) mounts() []specs.Mount {
@@ -134,8 +142,9 @@ func (b Bundle) check() error {
 	require(b.UID != 0 && b.GID != 0, "the guest would be root")
 	require(isClean(b.WorkDir), "the working directory is not absolute")
 	require(b.Hostname != "", "no host name")
-	require(b.Processes > 0, "processes are not bounded")
-	require(b.OpenFiles > 0, "open files are not bounded")
+	require(b.Limits.Processes > 0, "processes are not bounded")
+	require(b.Limits.DataBytes > 0 && b.Limits.FileBytes > 0, "a process' memory or files are not bounded")
+	require(b.Limits.OpenFiles > 0, "open files are not bounded")
 	require(b.Seccomp != nil, "no seccomp filter")
 
 	taken := map[string]bool{"/": true, "/proc": true, "/dev": true, "/sys": true}

@@ -31,9 +31,6 @@ type GVisor struct {
 	// Dir is where each sandbox has a directory while it runs, for everybody whom
 	// a sandbox is started as to enter, and for nobody but us to write to.
 	Dir string
-	// Processes bounds the processes and threads of one sandbox, OpenFiles the
-	// descriptors of each.
-	Processes, OpenFiles uint64
 }
 
 // Launch starts a sandbox. It returns when process 1 has said its first word, and
@@ -62,6 +59,7 @@ func (g *GVisor) Launch(ctx context.Context, req Request) (_ *Sandbox, err error
 		}
 		return nil, err
 	}
+	s.Limited = true // gVisor's kernel does, whatever this host may
 	go s.watch()
 	return s, nil
 }
@@ -123,7 +121,10 @@ func (g *GVisor) layOut(dir string, req Request) ([]string, error) {
 	spec, err := gvisor.Bundle{
 		Root: root, Views: tree.Views, Scratch: tree.Scratch,
 		Args: []string{agentPath}, UID: view.UID, GID: view.GID, WorkDir: req.Dir, Hostname: view.Hostname,
-		Processes: g.Processes, OpenFiles: g.OpenFiles, Seccomp: filter,
+		Limits: gvisor.Limits{
+			Processes: req.Limits.Processes, DataBytes: req.Limits.DataBytes, FileBytes: req.Limits.FileBytes, OpenFiles: openFiles,
+		},
+		Seccomp: filter,
 	}.Spec()
 	if err != nil {
 		return nil, err

@@ -64,7 +64,10 @@ func realGVisor(t testing.TB) *GVisor {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = agent.Close() })
-	thread := spawn.NewThread()
+	thread, err := spawn.NewThread()
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(thread.Close)
 	dir, err := os.MkdirTemp("", "gvisor-")
 	if err != nil {
@@ -80,7 +83,7 @@ func realGVisor(t testing.TB) *GVisor {
 		}
 		_ = os.RemoveAll(dir)
 	})
-	return &GVisor{Program: program, Thread: thread, Agent: agent, Mark: "sandbox-test-" + strconv.Itoa(os.Getpid()), Dir: dir, Processes: 64, OpenFiles: 1024}
+	return &GVisor{Program: program, Thread: thread, Agent: agent, Mark: "sandbox-test-" + strconv.Itoa(os.Getpid()), Dir: dir}
 }
 
 const work = "/work"
@@ -92,11 +95,11 @@ func plain(t testing.TB) Request {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := view.Make(base, work, view.Sizes{WorkBytes: 64 << 20, TmpBytes: 16 << 20, SharedBytes: 1 << 20, Inodes: 1000})
+	v, err := view.Make(base, work, view.Sizes{WorkBytes: 64 << 20, TmpBytes: 16 << 20, SharedBytes: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := Request{View: v, Dir: work}
+	req := Request{View: v, Dir: work, Limits: Limits{DataBytes: 256 << 20, FileBytes: 64 << 20, Processes: 64}}
 	if os.Geteuid() == 0 {
 		req.Credential = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
@@ -119,7 +122,7 @@ func launched(t testing.TB, g *GVisor, req Request) *running {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := s.End(ctx); err != nil {
+		if err := errors.Join(s.End(ctx), s.In.Close(), s.Out.Close()); err != nil {
 			t.Error(err)
 		}
 	})
