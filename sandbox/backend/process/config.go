@@ -79,7 +79,7 @@ const (
 	// leastMemory is what the agent and the programs that build a sandbox need.
 	leastMemory = 32 << 20
 	// leastProcesses leaves the agent its threads and the guest a few.
-	leastProcesses = 16
+	leastProcesses = 64
 )
 
 // Declarations are what any machine on which the backend agrees to start can

@@ -123,7 +123,7 @@ func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (
 			err = errors.Join(err, g.remove(undo))
 		}
 	}()
-	request := launch.Request{Dir: req.WorkDir, Limits: e.config.rlimits()}
+	request := launch.Request{Dir: req.WorkDir, Limits: e.rlimits()}
 	if request.View, err = view.Make(e.host.view, req.WorkDir, e.config.sizes()); err != nil {
 		return nil, err
 	}
@@ -155,9 +155,17 @@ func (c Config) limits() cgroup.Limits {
 	return cgroup.Limits{MemoryBytes: c.MemoryBytes, Processes: c.Processes, CPUPercent: c.CPUPercent}
 }
 
-// rlimits are what each of its processes is held to beside that.
-func (c Config) rlimits() launch.Limits {
-	return launch.Limits{DataBytes: c.MemoryBytes, Processes: c.Processes, FileBytes: max(c.WorkBytes, c.TmpBytes, c.SharedBytes)}
+// rlimits are what each of its processes is held to beside that, or instead.
+func (e *Engine) rlimits() launch.Limits {
+	c := e.config
+	limits := launch.Limits{Processes: c.Processes, FileBytes: max(c.WorkBytes, c.TmpBytes, c.SharedBytes)}
+	if e.host.group == nil {
+		// A runtime that reserves its memory beforehand has this much counted at
+		// its start, whatever it uses.
+		const reserved = 256 << 20
+		limits.DataBytes = max(c.MemoryBytes, reserved)
+	}
+	return limits
 }
 
 // watch ends a sandbox whose agent is lost. No other agent is ever started in it.

@@ -119,14 +119,17 @@ func (h *host) own(c Config) (err error) {
 
 // load puts the agent and the filter where nobody can change them.
 func (h *host) load() (agent, filter *launch.Image, err error) {
-	program, err := guestagent.Program(runtime.GOARCH)
+	program, err := guestagent.ProgramFor(runtime.GOARCH)
 	if err != nil {
 		return nil, nil, err
 	}
-	if agent, err = launch.NewImage("agent", program); err != nil {
+	if agent, err = launch.NewImage("agent", program.Bytes); err != nil {
 		return nil, nil, err
 	}
 	h.images = append(h.images, agent)
+	if agent.Digest() != program.Digest {
+		return nil, nil, errors.New("the agent in memory is not the one that was built")
+	}
 	rules, err := seccomp.Compile(runtime.GOARCH)
 	if err != nil {
 		return nil, nil, err

@@ -8,7 +8,7 @@ import (
 // bound mistakes; what bounds a sandbox is its cgroup.
 type Limits struct {
 	// DataBytes bounds the private memory of one process, FileBytes one file,
-	// Processes the processes and threads of the sandbox's user.
+	// Processes the processes and threads of the sandbox's user. Zero is no bound.
 	DataBytes, FileBytes, Processes int64
 }
 
@@ -26,6 +26,9 @@ func (l Limits) apply(pid int) (limited bool) {
 		unix.RLIMIT_FSIZE:   l.FileBytes,
 		unix.RLIMIT_NPROC:   l.Processes,
 	} {
+		if most == 0 && resource != unix.RLIMIT_CORE {
+			continue
+		}
 		limit := unix.Rlimit{Cur: uint64(most), Max: uint64(most)}
 		var now unix.Rlimit
 		if unix.Prlimit(pid, resource, nil, &now) == nil {
