@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -114,7 +115,7 @@ func (g *GVisor) layOut(dir string, req Request) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	filter, err := gvisor.Filter(seccomp.Rules(), seccomp.Missing())
+	filter, err := gvisor.Filter(seccomp.Rules())
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,28 @@ func (s *Sandbox) meet(ctx context.Context) error {
 	if s.pidfd == nil {
 		return errors.New("runsc runs no kernel for the sandbox")
 	}
-	return nil
+	s.Namespaces, err = namespacesOf(s.PID)
+	return err
+}
+
+// namespacesOf reads the numbers of a process' namespaces, by the names that
+// bubblewrap has for them.
+func namespacesOf(pid int) (map[string]uint64, error) {
+	numbers := map[string]uint64{}
+	for _, kind := range []string{"cgroup", "ipc", "mnt", "net", "pid", "uts"} {
+		link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/" + kind)
+		if err != nil {
+			return nil, fmt.Errorf("look at a sandbox's namespaces: %w", err)
+		}
+		number, found := strings.CutPrefix(strings.TrimSuffix(link, "]"), kind+":[")
+		if !found {
+			return nil, errors.New("look at a sandbox's namespaces: the kernel names one otherwise")
+		}
+		if numbers[kind+"-namespace"], err = strconv.ParseUint(number, 10, 64); err != nil {
+			return nil, fmt.Errorf("look at a sandbox's namespaces: %w", err)
+		}
+	}
+	return numbers, nil
 }
 
 // hear returns when something can be read from process 1, without reading it.

@@ -67,7 +67,7 @@ func (c Child) apart(attr *syscall.SysProcAttr) {
 	if c.Credential != nil {
 		uid, gid = int(c.Credential.Uid), int(c.Credential.Gid)
 	}
-	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
+	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
 	// Only who may change its groups can empty them; an ordinary user keeps its own.
