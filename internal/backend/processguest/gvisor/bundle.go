@@ -41,10 +41,15 @@ type Limits struct {
 	// Processes bounds processes and threads together. They are counted by user,
 	// and the sandbox has one, so that it bounds the sandbox.
 	Processes int64
-	// DataBytes bounds the private memory of one process, FileBytes one file,
-	// OpenFiles the descriptors of one process.
-	DataBytes, FileBytes, OpenFiles int64
+	// FileBytes bounds one file, OpenFiles the descriptors of one process. Memory
+	// is bounded from outside, by the cgroup that all of gVisor is in.
+	FileBytes, OpenFiles int64
 }
+
+// HostProcesses is how many processes and threads of the host a sandbox with so
+// many of its own takes at most: gVisor's kernel has two for each, which may be
+// just ending as others begin, beside what it and its file server run on.
+func HostProcesses(guest int64) int64 { return 4*guest + 256 }
 
 // View is a host path that the guest sees, read-only.
 type View struct {
@@ -77,7 +82,6 @@ func (b Bundle) Spec() (*specs.Spec, error) {
 			NoNewPrivileges: true,
 			Rlimits: []specs.POSIXRlimit{
 				rlimit("RLIMIT_CORE", 0),
-				rlimit("RLIMIT_DATA", b.Limits.DataBytes),
 				rlimit("RLIMIT_FSIZE", b.Limits.FileBytes),
 				rlimit("RLIMIT_NOFILE", b.Limits.OpenFiles),
 				rlimit("RLIMIT_NPROC", b.Limits.Processes),
@@ -143,7 +147,7 @@ func (b Bundle) check() error {
 	require(isClean(b.WorkDir), "the working directory is not absolute")
 	require(b.Hostname != "", "no host name")
 	require(b.Limits.Processes > 0, "processes are not bounded")
-	require(b.Limits.DataBytes > 0 && b.Limits.FileBytes > 0, "a process' memory or files are not bounded")
+	require(b.Limits.FileBytes > 0, "files are not bounded")
 	require(b.Limits.OpenFiles > 0, "open files are not bounded")
 	require(b.Seccomp != nil, "no seccomp filter")
 

@@ -28,7 +28,7 @@ func whole() Bundle {
 			{Destination: "/dev/shm", Bytes: 1 << 20, Mode: 0o700},
 		},
 		Args: []string{"agent"}, UID: 1000, GID: 1000, WorkDir: "/tmp/deep/work", Hostname: "sandbox",
-		Limits:  Limits{Processes: 64, DataBytes: 256 << 20, FileBytes: 64 << 20, OpenFiles: 1024},
+		Limits:  Limits{Processes: 64, FileBytes: 64 << 20, OpenFiles: 1024},
 		Seccomp: &specs.LinuxSeccomp{DefaultAction: specs.ActErrno},
 	}
 }
@@ -117,7 +117,6 @@ func TestBundleWithoutABoundIsRefused(t *testing.T) {
 		"working directory":         func(b *Bundle) { b.WorkDir = "" },
 		"host name":                 func(b *Bundle) { b.Hostname = "" },
 		"processes":                 func(b *Bundle) { b.Limits.Processes = 0 },
-		"memory":                    func(b *Bundle) { b.Limits.DataBytes = 0 },
 		"file size":                 func(b *Bundle) { b.Limits.FileBytes = 0 },
 		"open files":                func(b *Bundle) { b.Limits.OpenFiles = 0 },
 		"filter":                    func(b *Bundle) { b.Seccomp = nil },
