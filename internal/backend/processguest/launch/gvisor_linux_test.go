@@ -132,15 +132,20 @@ func launched(t testing.TB, g *GVisor, req Request) *running {
 	return r
 }
 
-// run is what a script printed, and how it ended.
-func (r *running) run(script string) (printed string, code int) {
+// send hands a script to the guest.
+func (r *running) send(script string) {
 	r.t.Helper()
-	if _, err := r.In.WriteString(script + "\n"); err != nil {
+	if _, err := r.In.WriteString(strconv.Itoa(len(script)) + "\n" + script); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// receive is what the script printed, and how it ended.
+func (r *running) receive() (printed string, code int) {
+	r.t.Helper()
 	printed, err := r.lines.ReadString(0)
 	if err != nil {
-		r.t.Fatalf("%s: %q: %v", script, printed, err)
+		r.t.Fatalf("the guest says %q: %v", printed, err)
 	}
 	end, err := r.lines.ReadString('\n')
 	if err != nil {
@@ -151,6 +156,12 @@ func (r *running) run(script string) (printed string, code int) {
 		r.t.Fatal(err)
 	}
 	return strings.TrimSuffix(printed, "\x00"), code
+}
+
+func (r *running) run(script string) (printed string, code int) {
+	r.t.Helper()
+	r.send(script)
+	return r.receive()
 }
 
 func TestGVisorGuestSeesGVisorsKernel(t *testing.T) {

@@ -1,43 +1,45 @@
 // Command guest is process 1 of the launchers' tests: it says that it is there,
-// then runs each line that it reads as a shell script, prints what that printed
-// and how it ended. It ends with its input.
+// then reads scripts, each behind its length, runs them in a shell and prints what
+// they printed and how they ended. It ends with its input.
 package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
-	"syscall"
 )
 
 func main() {
-	signal.Notify(make(chan os.Signal, 64), syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	fmt.Println("ready")
-	lines := bufio.NewReader(os.Stdin)
+	in := bufio.NewReader(os.Stdin)
 	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
+		var length int
+		if _, err := fmt.Fscanf(in, "%d\n", &length); err != nil {
 			return
 		}
-		if line == "echo\n" {
-			echo(lines)
-			continue
+		script := make([]byte, length)
+		if _, err := io.ReadFull(in, script); err != nil {
+			return
 		}
-		cmd := exec.Command("/bin/sh", "-c", line)
-		cmd.Env = []string{"PATH=/usr/bin:/bin"}
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
-		code := 0
-		if err := cmd.Run(); err != nil {
-			code = 255
-			if exit, ok := err.(*exec.ExitError); ok {
-				code = exit.ExitCode()
-			}
-		}
-		fmt.Printf("\x00%d\n", code)
+		fmt.Printf("\x00%d\n", run(string(script)))
 	}
 }
 
-func echo(r io.Reader) { _, _ = io.Copy(os.Stdout, r) }
+func run(script string) (code int) {
+	cmd := exec.Command("/bin/sh", "-c", script)
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stdout
+	err := cmd.Run()
+	exit, ran := errors.AsType[*exec.ExitError](err)
+	switch {
+	case ran:
+		return exit.ExitCode()
+	case err != nil:
+		fmt.Println(err)
+		return 127
+	}
+	return 0
+}
