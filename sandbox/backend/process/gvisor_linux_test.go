@@ -1,35 +1,83 @@
 package process
 
 import (
-	"bytes"
-	"testing"
-	"fmt"
+	"errors"
 	"os"
-	"time"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
 
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-func TestGVisorFirst(t *testing.T) {
-	t0 := time.Now()
-	c := Config{StateDir: t.TempDir()+"/s", Runtime: RuntimeGVisor, Runsc: os.Getenv("SANDBOX_TEST_RUNSC")}
-	if os.Geteuid() == 0 { c.Users = Users{1900000000, 100} }
-	e, d, err := NewEngine(t.Context(), c)
-	if err != nil { t.Fatalf("%v", err) }
-	t.Logf("%+v", d)
-	fmt.Println("opened", time.Since(t0)); t0 = time.Now()
-	s, err := e.Start(t.Context(), engine.StartRequest{Name: "a", WorkDir: "/work"})
-	if err != nil { t.Fatal(err) }
-	fmt.Println("started", time.Since(t0)); t0 = time.Now()
-	for _, c := range []string{"id; pwd; ls -la / /dev /etc; cat /proc/self/limits; mount | wc -l", "python3 -c 'print(1+1)'", "git init -q r && cd r && git -c user.name=a -c user.email=b commit -q --allow-empty -m x && git log --oneline | wc -l", "busybox echo hi; curl -sS http://1.1.1.1; dd if=/dev/zero of=/dev/foo; env"} {
-		var out, er bytes.Buffer
-		t0 = time.Now()
-		code, err := s.Guest.(engine.Execer).Exec(t.Context(), engine.ExecRequest{Args: []string{"/bin/bash","-c",c}, Dir:"/work", Stdout:&out, Stderr:&er})
-		fmt.Println(c, "=>", code, err, time.Since(t0), out.String(), er.String())
+func inGVisor(e *Engine) bool { return e.config.Runtime == RuntimeGVisor }
+
+// needRunsc is the path of the real one.
+func needRunsc(t testing.TB) string {
+	t.Helper()
+	path := os.Getenv("SANDBOX_TEST_RUNSC")
+	if path == "" {
+		path, _ = exec.LookPath("runsc")
 	}
-	t0 = time.Now()
-	if err := e.Delete(t.Context(), s.Guest.ID()); err != nil { t.Fatal(err) }
-	fmt.Println("deleted", time.Since(t0)); t0 = time.Now()
-	if err := e.Close(t.Context()); err != nil { t.Fatal(err) }
-	fmt.Println("closed", time.Since(t0)); t0 = time.Now()
+	need(t, path != "", "gVisor's runsc (make runsc; make test then finds it)")
+	return path
+}
+
+// gvisorConfig is testConfig with gVisor.
+func gvisorConfig(t testing.TB) Config {
+	t.Helper()
+	return Config{
+		Users: testUsers(), StateDir: filepath.Join(t.TempDir(), "state"), Runtime: RuntimeGVisor, Runsc: needRunsc(t),
+		Notice: func(text string) { t.Log("notice:", text) },
+	}
+}
+
+// What is tested of the engine with bubblewrap is tested with gVisor, in a process
+// of its own so that no test has to be written twice.
+func TestAllOfThisHoldsWithGVisor(t *testing.T) {
+	runsc := needRunsc(t)
+	if os.Getenv(asUser) != "" || os.Getenv(withGVisor) != "" {
+		t.Skip("it is what runs already")
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.timeout=9m", "-test.v="+verbose(),
+		"-test.skip=WithGVisor|GVisorOf|OrdinaryUser|Bubblewrap|RungFalls|Processor|Load")
+	cmd.Env = append(os.Environ(), withGVisor+"="+runsc)
+	out, err := cmd.CombinedOutput()
+	if err != nil || testing.Verbose() {
+		t.Logf("%s", out)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGVisorOfNoUseIsRefusedWithWhatToDo(t *testing.T) {
+	c := gvisorConfig(t)
+	for name, spoil := range map[string]func(*Config){
+		"no runsc":      func(c *Config) { c.Runsc = "/nowhere/runsc" },
+		"no program":    func(c *Config) { c.Runsc = "/etc/passwd" },
+		"not runsc":     func(c *Config) { c.Runsc = "/usr/bin/env" },
+		"no cgroup":     func(c *Config) { c.Cgroup = "/nowhere" },
+		"little memory": func(c *Config) { c.MemoryBytes, c.WorkBytes, c.TmpBytes, c.SharedBytes = 64<<20, 4096, 4096, 4096 },
+		"no runtime":    func(c *Config) { c.Runtime = "runc" },
+	} {
+		spoiled := c
+		spoil(&spoiled)
+		_, err := Probe(t.Context(), spoiled)
+		r := sandbox.RefusalOf(err)
+		if r == nil || r.Remedy == "" || r.Required == "" {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if strings.Contains(r.Found, "/tmp") {
+			t.Errorf("%s: a path of this machine in %q", name, r.Found)
+		}
+	}
+	report, err := Probe(t.Context(), c)
+	if err != nil || report.Declarations.Isolation != sandbox.IsolationHardenedContainer {
+		t.Errorf("the neighbour: %v, %v", report, err)
+	}
+	nothingLeft(t, c)
+	_ = errors.Join
 }

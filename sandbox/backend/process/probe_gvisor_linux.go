@@ -18,9 +18,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
-// agentAt is where the probe's own sandbox has the agent as a program to run.
-const agentAt = "/run/agent"
-
 // withAgent is the host with the agent in what its sandboxes see. Elsewhere
 // gVisor is handed the agent without a place in the sandbox.
 func (h *host) withAgent() (*host, error) {
@@ -29,7 +26,7 @@ func (h *host) withAgent() (*host, error) {
 		return nil, err
 	}
 	with := *h
-	with.view = append(slices.Clone(h.view), view.Entry{Kind: view.File, Path: agentAt, Content: program.Bytes, Mode: 0o555})
+	with.view = append(slices.Clone(h.view), view.Entry{Kind: view.File, Path: view.Agent, Content: program.Bytes, Mode: 0o555})
 	return &with, nil
 }
 
@@ -75,7 +72,7 @@ func (g *guest) fill(ctx context.Context, most int) (began int, refused bool) {
 		in, hold := io.Pipe()
 		defer hold.Close() //nolint:errcheck // a pipe of this process
 		running.Go(func() {
-			_, err := g.Exec(ctx, engine.ExecRequest{Args: []string{agentAt}, Dir: "/", Stdin: in, Stdout: said})
+			_, err := g.Exec(ctx, engine.ExecRequest{Args: []string{view.Agent}, Dir: "/", Stdin: in, Stdout: said})
 			_ = said.CloseWithError(errors.Join(io.EOF, err))
 		})
 		// The program greets once it has all of its threads.

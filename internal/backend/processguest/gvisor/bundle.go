@@ -103,7 +103,14 @@ func rlimit(name string, n int64) specs.POSIXRlimit {
 }
 
 func (b Bundle) mounts() []specs.Mount {
-	mounts := []specs.Mount{{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"nosuid", "nodev", "noexec", "ro"}}}
+	// gVisor's own, which it mounts writable where they are not named, and /sys,
+	// which names the machine and is covered.
+	mounts := []specs.Mount{
+		{Destination: "/proc", Type: "proc", Source: "proc", Options: []string{"ro", "nosuid", "nodev", "noexec"}},
+		{Destination: "/sys", Type: "tmpfs", Source: "tmpfs", Options: []string{"ro", "nosuid", "nodev", "noexec", "size=4096", "mode=555"}},
+		{Destination: "/dev", Type: "dev", Source: "dev", Options: []string{"ro", "nosuid", "noexec"}},
+		{Destination: "/dev/pts", Type: "devpts", Source: "devpts", Options: []string{"ro", "nosuid", "noexec"}},
+	}
 	for _, v := range b.Views {
 		mounts = append(mounts, specs.Mount{
 			Destination: v.Destination, Type: "bind", Source: v.Source,
@@ -151,7 +158,7 @@ func (b Bundle) check() error {
 	require(b.Limits.OpenFiles > 0, "open files are not bounded")
 	require(b.Seccomp != nil, "no seccomp filter")
 
-	taken := map[string]bool{"/": true, "/proc": true, "/dev": true, "/sys": true}
+	taken := map[string]bool{"/": true, "/proc": true, "/dev": true, "/dev/pts": true, "/sys": true}
 	place := func(destination string) {
 		require(isClean(destination), "a mount point is not absolute")
 		require(!taken[destination], "a mount point is used twice, or is gVisor's own")

@@ -35,7 +35,8 @@ func Lay(root string, v view.View) (Tree, error) {
 			return Tree{}, fmt.Errorf("lay out the sandbox's file system: %w", err)
 		}
 	}
-	return t, nil
+	// The directory that process 1 says it stands in.
+	return t, directory(root, path.Dir(view.Agent))
 }
 
 func (t *Tree) add(root string, e view.Entry) error {

@@ -76,7 +76,7 @@ func TestTreeHoldsWhatTheViewHolds(t *testing.T) {
 	}
 	want := []string{
 		"Lrwxrwxrwx /bin -> usr/bin", "drwxr-xr-x /dev", "drwxr-xr-x /dev/shm", "drwxr-xr-x /etc", "drwxr-xr-x /etc/deep",
-		"-r--r--r-- /etc/deep/small", "-r--r--r-- /etc/one", "-r--r--r-- /etc/passwd", "drwxr-xr-x /tmp", "drwxr-xr-x /usr",
+		"-r--r--r-- /etc/deep/small", "-r--r--r-- /etc/one", "-r--r--r-- /etc/passwd", "drwxr-xr-x /run", "drwxr-xr-x /tmp", "drwxr-xr-x /usr",
 	}
 	if got := laid(t, root); !slices.Equal(got, want) {
 		t.Errorf("the root holds\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -121,7 +121,7 @@ func (g *GVisor) layOut(dir string, req Request) ([]string, error) {
 	}
 	spec, err := gvisor.Bundle{
 		Root: root, Views: tree.Views, Scratch: tree.Scratch,
-		Args: []string{agentPath}, UID: view.UID, GID: view.GID, WorkDir: req.Dir, Hostname: view.Hostname,
+		Args: []string{view.Agent}, UID: view.UID, GID: view.GID, WorkDir: req.Dir, Hostname: view.Hostname,
 		Limits:  gvisor.Limits{Processes: req.Limits.Processes, FileBytes: req.Limits.FileBytes, OpenFiles: openFiles},
 		Seccomp: filter,
 	}.Spec()

@@ -169,7 +169,7 @@ func TestGVisorGuestSeesGVisorsKernel(t *testing.T) {
 	r := launched(t, realGVisor(t), plain(t))
 	for script, want := range map[string]string{
 		"uname -r": "gvisor", "id -u": "1000", "pwd": work, "hostname": "sandbox", "cat /etc/passwd": "sandbox:x:1000",
-		"grep -c . /proc/net/dev": "3", `tr "\\0" " " </proc/1/cmdline`: agentPath,
+		"grep -c . /proc/net/dev": "3", `tr "\\0" " " </proc/1/cmdline`: view.Agent,
 	} {
 		if got, code := r.run(script); !strings.Contains(got, want) || code != 0 {
 			t.Errorf("%s: %q, exit %d; want %q", script, got, code, want)
