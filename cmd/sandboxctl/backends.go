@@ -47,7 +47,7 @@ func startProcess(ctx context.Context, notice func(string)) (router.Backend, fun
 }
 
 func startWASM(_ context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
-	b, err := wasm.New(wasm.Config{Notice: notice})
+	b, err := wasm.New(wasm.Config{Notice: notice}) //nolint:contextcheck // it starts nothing that a context could end
 	if err != nil {
 		return nil, nil, err
 	}

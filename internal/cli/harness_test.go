@@ -61,6 +61,7 @@ func (i invocation) run(t *testing.T, args ...string) result {
 		Backends: map[string]cli.Backend{"memory": {
 			Declarations: func() sandbox.Declarations { return sandboxtest.Declarations(i.engine) },
 			Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
+				//nolint:contextcheck // it is in memory
 				return sandboxtest.Backend(t, i.engine), func(context.Context) error { return nil }, nil
 			},
 		}},

@@ -44,7 +44,7 @@ func crashHost(stateDir string) {
 					os.Exit(1)
 				}
 				run := func(args ...string) {
-					_, _ = s.Guest.(engine.Execer).Exec(context.Background(), engine.ExecRequest{Args: args, Dir: "/work"})
+					_, _ = runner(s.Guest).Exec(context.Background(), engine.ExecRequest{Args: args, Dir: "/work"})
 				}
 				run("/bin/sh", "-c", "setsid sleep 3600 & exit 0")
 				if i%3 != 0 {
@@ -57,6 +57,7 @@ func crashHost(stateDir string) {
 }
 
 func TestWhatAKilledHostLeftIsGoneWhenTheNextOneStarts(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	moments, longest := 20, 200*time.Millisecond
 	if c.Runtime == RuntimeGVisor { // whose hosts take longer to start

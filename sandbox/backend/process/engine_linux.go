@@ -70,13 +70,13 @@ func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Sta
 	defer e.watched.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(e.life, func() { cancel(engine.ErrGone) })()
+	defer context.AfterFunc(e.life, func() { cancel(engine.ErrGone) })() //nolint:contextcheck // the engine's end is another's
 
 	g, err = e.make(ctx, id, req)
 	if err != nil {
 		return engine.Started{}, err
 	}
-	if !e.admit(g) {
+	if !e.admit(g) { //nolint:contextcheck // a sandbox's life is not its caller's
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 		defer cancel()
 		return engine.Started{}, errors.Join(engine.ErrGone, g.remove(undo))

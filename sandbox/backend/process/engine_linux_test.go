@@ -20,6 +20,7 @@ import (
 )
 
 func TestASandboxIsMadeOnceAndAdoptedAfterwards(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	labels := map[string]string{"a": "1", "b": "2"}
 	req := engine.StartRequest{Name: "one", WorkDir: "/work", Labels: labels}
@@ -46,7 +47,7 @@ func TestASandboxIsMadeOnceAndAdoptedAfterwards(t *testing.T) {
 	if found, err := e.List(t.Context(), nil); err != nil || len(found) != 0 {
 		t.Errorf("%v, %v", found, err)
 	}
-	if _, _, err := (box{t, first.Guest.(*guest)}).try(t.Context(), "/bin/true"); !isGone(err) {
+	if _, _, err := boxOf(t, first.Guest).try(t.Context(), "/bin/true"); !isGone(err) {
 		t.Errorf("a program in a deleted sandbox: %v", err)
 	}
 	next, err := e.Start(t.Context(), req)
@@ -56,6 +57,7 @@ func TestASandboxIsMadeOnceAndAdoptedAfterwards(t *testing.T) {
 }
 
 func TestFilesStayBetweenProgramsAndGoWithTheSandbox(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	a := start(t, e, "a")
 	if err := a.Write(t.Context(), a.ref("/work/in"), strings.NewReader("abc"), 3); err != nil {
@@ -71,6 +73,7 @@ func TestFilesStayBetweenProgramsAndGoWithTheSandbox(t *testing.T) {
 }
 
 func TestRuntimesWorkUnderTheFilter(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	b := start(t, e, "a")
 	for tool, c := range map[string]struct{ command, want string }{
@@ -94,6 +97,7 @@ print(subprocess.run(["echo", "42"], capture_output=True).stdout.decode().strip(
 }
 
 func TestLosingTheAgentEndsTheSandbox(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	b := start(t, e, "a")
 	running := make(chan error, 1)
@@ -119,7 +123,7 @@ func TestLosingTheAgentEndsTheSandbox(t *testing.T) {
 	if _, _, err := b.try(t.Context(), "/bin/true"); !isGone(err) {
 		t.Errorf("a program in the lost sandbox: %v", err)
 	}
-	box{t, next.Guest.(*guest)}.alive()
+	boxOf(t, next.Guest).alive()
 }
 
 // closing closes itself at the first write.
@@ -136,6 +140,7 @@ func (c closing) Write(p []byte) (int, error) {
 
 // Linux ends children with the thread that made them.
 func TestASandboxOutlivesTheThreadThatAskedForIt(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	started := make(chan engine.Started, 1)
 	go func() {
@@ -155,10 +160,11 @@ func TestASandboxOutlivesTheThreadThatAskedForIt(t *testing.T) {
 		go func() { runtime.LockOSThread(); close(done) }()
 		<-done
 	}
-	box{t, s.Guest.(*guest)}.alive()
+	boxOf(t, s.Guest).alive()
 }
 
 func TestWhatCannotBeServedIsRefusedBeforeAnythingStarts(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	for name, req := range map[string]engine.StartRequest{
 		"image":         {WorkDir: "/work", Image: sandbox.Image{Reference: "example.com/a"}},
@@ -186,7 +192,7 @@ func TestWhatCannotBeServedIsRefusedBeforeAnythingStarts(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 			continue
 		}
-		b := box{t, s.Guest.(*guest)}
+		b := boxOf(t, s.Guest)
 		if err := b.Write(t.Context(), b.ref(dir+"/x"), strings.NewReader("x"), 1); err != nil {
 			t.Errorf("%s: %v", dir, err)
 		}
@@ -198,6 +204,7 @@ func TestWhatCannotBeServedIsRefusedBeforeAnythingStarts(t *testing.T) {
 
 // A context ends at ever later moments of the making.
 func TestACancelledStartLeavesNothing(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	began := time.Now()
 	start(t, e, "warm")
@@ -210,7 +217,7 @@ func TestACancelledStartLeavesNothing(t *testing.T) {
 		switch {
 		case err == nil:
 			made++
-			box{t, s.Guest.(*guest)}.alive()
+			boxOf(t, s.Guest).alive()
 			if err := e.Delete(t.Context(), s.Guest.ID()); err != nil {
 				t.Fatal(err)
 			}
@@ -225,6 +232,7 @@ func TestACancelledStartLeavesNothing(t *testing.T) {
 }
 
 func TestCloseEndsSandboxesAlsoThoseBeingMade(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	e, _, err := NewEngine(t.Context(), c)
 	if err != nil {
@@ -255,6 +263,7 @@ func TestCloseEndsSandboxesAlsoThoseBeingMade(t *testing.T) {
 }
 
 func TestTheProbesDeclarationsKeepWhatPlansDecideWith(t *testing.T) {
+	t.Parallel()
 	report, err := Probe(t.Context(), testConfig(t))
 	if err != nil {
 		t.Fatal(err)
@@ -284,6 +293,7 @@ func TestTheProbesDeclarationsKeepWhatPlansDecideWith(t *testing.T) {
 }
 
 func TestTheRungFallsWithoutCgroups(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	c.Cgroup = "/no/such/group"
 	e, d, err := NewEngine(t.Context(), c)
@@ -334,6 +344,7 @@ func TestARootHostNamesWhomItBecomes(t *testing.T) {
 }
 
 func TestEachSandboxHasAUserOfItsOwn(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody")
 	}
@@ -355,6 +366,7 @@ func TestEachSandboxHasAUserOfItsOwn(t *testing.T) {
 
 // as an ordinary user, in a cgroup of its own and without one.
 func TestAllOfThisHoldsForAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become somebody")
 	}
@@ -362,12 +374,8 @@ func TestAllOfThisHoldsForAnOrdinaryUser(t *testing.T) {
 	const nobody = 65534
 	for name, delegated := range map[string]bool{"with a cgroup": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
-			home := t.TempDir()
-			for dir := home; dir != os.TempDir() && dir != "/"; dir = parent(dir) {
-				if err := os.Chmod(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
-			}
+			t.Parallel()
+			home := openDir(t)
 			if err := os.Chown(home, nobody, nobody); err != nil {
 				t.Fatal(err)
 			}
@@ -375,7 +383,7 @@ func TestAllOfThisHoldsForAnOrdinaryUser(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer self.Close()
+			defer func() { _ = self.Close() }()
 			cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.timeout=5m", "-test.skip=OrdinaryUser", "-test.v="+verbose())
 			cmd.ExtraFiles = []*os.File{self}
 			cmd.Dir = "/"

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,24 +13,28 @@ import (
 func inGVisor(e *Engine) bool { return e.config.Runtime == RuntimeGVisor }
 
 // needRunsc is the path of the real one.
-func needRunsc(t testing.TB) string {
-	t.Helper()
+func needRunsc(tb testing.TB) string {
+	tb.Helper()
 	path := os.Getenv("SANDBOX_TEST_RUNSC")
 	if path == "" {
 		path, _ = exec.LookPath("runsc")
 	}
-	need(t, path != "", "gVisor's runsc (make runsc; make test then finds it)")
+	need(tb, path != "", "gVisor's runsc (make runsc; make test then finds it)")
 	return path
 }
 
 // gvisorConfig is testConfig with gVisor.
-func gvisorConfig(t testing.TB) Config {
+func gvisorConfig(t *testing.T) Config {
 	t.Helper()
 	return Config{
 		Users: testUsers(), StateDir: filepath.Join(t.TempDir(), "state"), Runtime: RuntimeGVisor, Runsc: needRunsc(t),
 		Notice: func(text string) { t.Log("notice:", text) },
 	}
 }
+
+// notWithGVisor are tests of bubblewrap, those that run others, and one that
+// believes a guest about the time it took.
+const notWithGVisor = "-test.skip=WithGVisor|GVisorOf|OrdinaryUser|Bubblewrap|RungFalls|Processor|Load"
 
 // What is tested of the engine with bubblewrap is tested with gVisor, in a process
 // of its own so that no test has to be written twice.
@@ -40,10 +43,45 @@ func TestAllOfThisHoldsWithGVisor(t *testing.T) {
 	if os.Getenv(asUser) != "" || os.Getenv(withGVisor) != "" {
 		t.Skip("it is what runs already")
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.timeout=9m", "-test.v="+verbose(),
-		"-test.skip=WithGVisor|GVisorOf|OrdinaryUser|Bubblewrap|RungFalls|Processor|Load")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.timeout=9m", "-test.v="+verbose(), notWithGVisor)
 	cmd.Env = append(os.Environ(), withGVisor+"="+runsc)
 	out, err := cmd.CombinedOutput()
+	if err != nil || testing.Verbose() {
+		t.Logf("%s", out)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The programs are handed over as descriptors, since the user can reach neither.
+func TestMostOfThisHoldsWithGVisorForAnOrdinaryUser(t *testing.T) {
+	runsc := needRunsc(t)
+	if os.Geteuid() != 0 || os.Getenv(withGVisor) != "" {
+		t.Skip("only root can become somebody")
+	}
+	const nobody = 65534
+	home := openDir(t)
+	if err := os.Chown(home, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	var programs []*os.File
+	for _, path := range []string{"/proc/self/exe", runsc} {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		programs = append(programs, f)
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.timeout=5m", "-test.v="+verbose(), notWithGVisor,
+		"-test.run=Made|FilesStay|Losing|Killed|Cancelled|Secrets|Canaries|NoNetwork|Full|Probes")
+	cmd.ExtraFiles, cmd.Dir = programs, "/"
+	cmd.Env = []string{
+		"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", hostSecret + "=" + secret, asUser + "=gVisor", withGVisor + "=/proc/self/fd/4",
+		probeFile + "=" + probe(t),
+	}
+	out, err := runAs(t, cmd, nobody, true)
 	if err != nil || testing.Verbose() {
 		t.Logf("%s", out)
 	}
@@ -79,5 +117,4 @@ func TestGVisorOfNoUseIsRefusedWithWhatToDo(t *testing.T) {
 		t.Errorf("the neighbour: %v, %v", report, err)
 	}
 	nothingLeft(t, c)
-	_ = errors.Join
 }

@@ -26,8 +26,8 @@ func limited(t *testing.T) *Engine {
 }
 
 // beside runs programs in a neighbour while an attack goes on, at least as many
-// as asked for, and answers how long each took.
-func beside(t *testing.T, neighbour box, least int, attack func()) []time.Duration {
+// as asked for, and tells how long they took.
+func beside(t *testing.T, neighbour box, least int, attack func()) {
 	t.Helper()
 	over := make(chan struct{})
 	go func() {
@@ -47,10 +47,11 @@ func beside(t *testing.T, neighbour box, least int, attack func()) []time.Durati
 	}
 	slices.Sort(took)
 	t.Logf("neighbour: %d programs, median %v, p99 %v", len(took), took[len(took)/2].Round(10*time.Microsecond), took[len(took)*99/100].Round(10*time.Microsecond))
-	return took
 }
 
+//nolint:paralleltest,tparallel // one attack after the other, beside one neighbour
 func TestBombsHurtNobodyElse(t *testing.T) {
+	t.Parallel()
 	e := limited(t)
 	neighbour := start(t, e, "neighbour")
 	t.Log("before:")
@@ -60,25 +61,29 @@ func TestBombsHurtNobodyElse(t *testing.T) {
 		holds         func(t *testing.T, b box, out string, code int, err error)
 	}{
 		{"memory", "/tmp/probe memory; echo over", func(t *testing.T, b box, _ string, _ int, _ error) {
+			t.Helper()
 			if e := b.events(); e.MemoryKills == 0 && !b.lost() {
 				t.Errorf("nobody was killed for memory: %+v", e)
 			}
 		}},
 		{"forks", "/tmp/probe forks; echo over", func(t *testing.T, b box, _ string, _ int, _ error) {
+			t.Helper()
 			// gVisor refuses by itself, before the host's kernel has to.
 			if e := b.events(); (e.ForksRefused == 0) != inGVisor(b.engine) {
 				t.Errorf("no fork was refused: %+v", e)
 			}
 		}},
 		{"inodes", "/tmp/probe inodes /work", func(t *testing.T, b box, out string, _ int, _ error) {
+			t.Helper()
 			if n, _ := strconv.Atoi(strings.TrimSpace(out)); n > 600_000 {
 				t.Errorf("%d files fitted", n)
 			}
 			t.Logf("%s files, %d bytes counted, lost %v", strings.TrimSpace(out), b.events().MemoryBytes, b.lost())
 		}},
 		{"disk", "/tmp/probe fill /work/x; /tmp/probe fill /tmp/x; /tmp/probe fill /dev/shm/x", func(t *testing.T, _ box, out string, _ int, err error) {
+			t.Helper()
 			total := 0
-			for _, field := range strings.Fields(out) {
+			for field := range strings.FieldsSeq(out) {
 				n, _ := strconv.Atoi(field)
 				total += n
 			}
@@ -87,7 +92,8 @@ func TestBombsHurtNobodyElse(t *testing.T) {
 			}
 		}},
 		{"devices", "/tmp/probe fill /dev/x; /tmp/probe fill /dev/null/x; /tmp/probe inodes /dev; /tmp/probe inodes /; /tmp/probe fill /x", func(t *testing.T, _ box, out string, _ int, err error) {
-			for _, word := range strings.Fields(out) {
+			t.Helper()
+			for word := range strings.FieldsSeq(out) {
 				if n, bad := strconv.Atoi(word); bad == nil && n > 0 {
 					t.Errorf("%s, %v", out, err)
 				}
@@ -114,6 +120,7 @@ func TestBombsHurtNobodyElse(t *testing.T) {
 }
 
 func TestAProgramKilledForItsMemoryIsSaidToBe(t *testing.T) {
+	t.Parallel()
 	e := limited(t)
 	b := start(t, e, "a")
 	b.upload("/tmp/probe", probe(t))
@@ -132,6 +139,7 @@ func TestAProgramKilledForItsMemoryIsSaidToBe(t *testing.T) {
 
 // A full sandbox gives back what it held when its files go.
 func TestAFullSandboxCanBeUsedOn(t *testing.T) {
+	t.Parallel()
 	e := limited(t)
 	b := start(t, e, "a")
 	b.prints("head -c 60000000 /dev/zero > x; rm x")
@@ -146,6 +154,7 @@ func TestAFullSandboxCanBeUsedOn(t *testing.T) {
 }
 
 func TestProcessorTimeIsBounded(t *testing.T) {
+	t.Parallel()
 	c := testConfig(t)
 	c.CPUPercent = 20
 	e := newEngine(t, c)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -47,93 +48,98 @@ func TestMain(m *testing.M) {
 }
 
 // need fails in CI and skips elsewhere when the machine lacks something.
-func need(t testing.TB, ok bool, what string) {
-	t.Helper()
+func need(tb testing.TB, ok bool, what string) {
+	tb.Helper()
 	switch {
 	case ok:
 	case os.Getenv("CI") != "":
-		t.Fatalf("this machine lacks %s", what)
+		tb.Fatalf("this machine lacks %s", what)
 	default:
-		t.Skipf("this machine lacks %s", what)
+		tb.Skipf("this machine lacks %s", what)
 	}
 }
 
-func needBubblewrap(t testing.TB) {
-	t.Helper()
+func needBubblewrap(tb testing.TB) {
+	tb.Helper()
 	_, err := exec.LookPath("bwrap")
-	need(t, err == nil, "bubblewrap")
+	need(tb, err == nil, "bubblewrap")
 }
 
-// testUsers is a range of this test process's own.
+// ranges counts the tests of this process that were given users.
+var ranges atomic.Uint32
+
+// testUsers is a range of users that no other test has.
 func testUsers() Users {
 	if os.Geteuid() != 0 {
 		return Users{}
 	}
-	return Users{First: 1_900_000_000 + uint32(os.Getpid()%100_000)*1000, Count: 1000}
+	const each, perProcess = 100, 100
+	process := uint32(os.Getpid() % 20_000)
+	return Users{First: 1_900_000_000 + (process*perProcess+ranges.Add(1)%perProcess)*each, Count: each}
 }
 
 // testConfig is a complete configuration for whoever runs the tests.
-func testConfig(t testing.TB) Config {
-	t.Helper()
-	c := Config{Users: testUsers(), StateDir: filepath.Join(t.TempDir(), "state"), Notice: func(text string) { t.Log("notice:", text) }}
+func testConfig(tb testing.TB) Config {
+	tb.Helper()
+	c := Config{Users: testUsers(), StateDir: filepath.Join(tb.TempDir(), "state"), Notice: func(text string) { tb.Log("notice:", text) }}
 	if runsc := os.Getenv(withGVisor); runsc != "" {
 		c.Runtime, c.Runsc = RuntimeGVisor, runsc
 		return c
 	}
-	needBubblewrap(t)
+	needBubblewrap(tb)
 	return c
 }
 
 // newEngine is closed and looked over when the test ends.
-func newEngine(t testing.TB, c Config) *Engine {
-	t.Helper()
-	e, d, err := NewEngine(t.Context(), c)
+func newEngine(tb testing.TB, c Config) *Engine {
+	tb.Helper()
+	e, d, err := NewEngine(tb.Context(), c)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
-		nothingLeft(t, c)
+		nothingLeft(tb, c)
 	})
 	want := sandbox.IsolationContainer
 	if c.Runtime == RuntimeGVisor {
 		want = sandbox.IsolationHardenedContainer
 	}
 	if d.Isolation != want && os.Getenv(asUser) == "" {
-		need(t, false, "limits: "+d.IsolationEvidence.Reference)
+		need(tb, false, "limits: "+d.IsolationEvidence.Reference)
 	}
 	return e
 }
 
 // nothingLeft looks for what an engine makes outside its process.
-func nothingLeft(t testing.TB, c Config) {
-	t.Helper()
+func nothingLeft(tb testing.TB, c Config) {
+	tb.Helper()
 	entries, err := os.ReadDir(c.StateDir)
 	if err != nil {
-		t.Error(err)
+		tb.Error(err)
 	}
 	for _, entry := range entries {
 		if entry.Name() != "users" {
-			t.Errorf("%s is left in the state directory", entry.Name())
+			tb.Errorf("%s is left in the state directory", entry.Name())
 		}
 	}
 	if c.Users.Count > 0 {
-		for pid, uid := range processUsers(t) {
+		for pid, uid := range processUsers(tb) {
 			if uid >= c.Users.First && uid < c.Users.First+c.Users.Count {
-				t.Errorf("process %d of user %d still runs", pid, uid)
+				tb.Errorf("process %d of user %d still runs", pid, uid)
 			}
 		}
 	}
 }
 
 // processUsers is the real user of every process of the machine.
-func processUsers(t testing.TB) map[int]uint32 {
-	t.Helper()
+func processUsers(tb testing.TB) map[int]uint32 {
+	tb.Helper()
 	found, err := filepath.Glob("/proc/[0-9]*/status")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	users := map[int]uint32{}
 	for _, file := range found {
@@ -163,11 +169,10 @@ func start(t *testing.T, e *Engine, name string) box {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, ok := started.Guest.(*guest)
-	if !ok || started.Origin != sandbox.OriginCreated {
-		t.Fatalf("%T, %v", started.Guest, started.Origin)
+	if started.Origin != sandbox.OriginCreated {
+		t.Fatal(started.Origin)
 	}
-	return box{t, g}
+	return boxOf(t, started.Guest)
 }
 
 // sh runs a shell command to its end.
@@ -214,7 +219,7 @@ func (b box) upload(path, source string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		b.t.Fatal(err)
@@ -223,6 +228,30 @@ func (b box) upload(path, source string) {
 		b.t.Fatal(err)
 	}
 	b.prints("chmod +x " + path)
+}
+
+// boxOf is a guest of this engine.
+func boxOf(t *testing.T, g engine.Guest) box {
+	t.Helper()
+	ours, ok := g.(*guest)
+	if !ok {
+		t.Fatalf("a guest of type %T", g)
+	}
+	return box{t, ours}
+}
+
+// runner is a guest's way of running programs; one that has none runs nothing.
+func runner(g engine.Guest) engine.Execer {
+	if r, ok := g.(engine.Execer); ok {
+		return r
+	}
+	return noRunner{}
+}
+
+type noRunner struct{}
+
+func (noRunner) Exec(context.Context, engine.ExecRequest) (int, error) {
+	return 0, errors.New("the guest runs no programs")
 }
 
 func isGone(err error) bool { return errors.Is(err, engine.ErrGone) }

@@ -112,7 +112,7 @@ func (e *Engine) probeUser(g *guest, status map[string]string, report *Report) {
 		want = strconv.FormatUint(uint64(g.user.id), 10)
 	}
 	same := want != "0"
-	for _, id := range strings.Fields(status["Uid"]) {
+	for id := range strings.FieldsSeq(status["Uid"]) {
 		same = same && id == want
 	}
 	dropped := g.user == nil || strings.TrimSpace(status["Groups"]) == ""

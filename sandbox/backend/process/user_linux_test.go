@@ -13,7 +13,17 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
 )
 
-func parent(dir string) string { return filepath.Dir(dir) }
+// openDir is a directory for a test's files that every user can look into.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
 
 func verbose() string { return strconv.FormatBool(testing.Verbose()) }
 

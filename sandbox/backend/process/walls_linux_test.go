@@ -26,15 +26,7 @@ func probe(t *testing.T) string {
 	if built := os.Getenv(probeFile); built != "" {
 		return built
 	}
-	dir, err := os.MkdirTemp("", "probe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "probe")
+	out := filepath.Join(openDir(t), "probe")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", out, "./testdata/probe")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -43,23 +35,24 @@ func probe(t *testing.T) string {
 	return out
 }
 
-func withProbe(t *testing.T) (*Engine, box) {
+func withProbe(t *testing.T) box {
 	t.Helper()
 	e := newEngine(t, testConfig(t))
 	b := start(t, e, "a")
 	b.upload("/tmp/probe", probe(t))
-	return e, b
+	return b
 }
 
 func TestTheHostsSecretsAndTheAgentsChannelAreOutOfReach(t *testing.T) {
-	e, b := withProbe(t)
+	t.Parallel()
+	b := withProbe(t)
 	backwards := []byte(secret)
 	slices.Reverse(backwards)
 	if got := b.prints("/tmp/probe secret '" + string(backwards) + "'"); got != "" {
 		t.Errorf("%s", got)
 	}
 	// In gVisor their numbers can be read, and none of them opened.
-	if got := b.prints("/tmp/probe descriptors"); got != "" && (got != "listed" || !inGVisor(e)) {
+	if got := b.prints("/tmp/probe descriptors"); got != "" && (got != "listed" || !inGVisor(b.engine)) {
 		t.Errorf("%s", got)
 	}
 	if got := b.prints("env | grep -c PROCESS_TEST || true"); got != "0" {
@@ -70,6 +63,7 @@ func TestTheHostsSecretsAndTheAgentsChannelAreOutOfReach(t *testing.T) {
 
 // Seen from outside, as root.
 func TestTheAgentHasItsPipesAndNothingElse(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root sees an agent's descriptors")
 	}
@@ -78,7 +72,7 @@ func TestTheAgentHasItsPipesAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(leaked)
+	defer func() { _ = unix.Close(leaked) }()
 	e := newEngine(t, testConfig(t))
 	if inGVisor(e) {
 		t.Skip("process 1 is none of the host's")
@@ -113,7 +107,8 @@ func TestTheAgentHasItsPipesAndNothingElse(t *testing.T) {
 }
 
 func TestEveryCallOutsideTheProfileIsRefusedInTheGuest(t *testing.T) {
-	e, b := withProbe(t)
+	t.Parallel()
+	b := withProbe(t)
 	info, err := arch.GetInfo(runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
@@ -147,21 +142,22 @@ func TestEveryCallOutsideTheProfileIsRefusedInTheGuest(t *testing.T) {
 	for _, answer := range answers {
 		number, errno, _ := strings.Cut(answer, " ")
 		n, _ := strconv.Atoi(number)
-		if inGVisor(e) && info.SyscallNumbers[n] == "clone3" {
+		if inGVisor(b.engine) && info.SyscallNumbers[n] == "clone3" {
 			continue // it is the only way to make a thread where nothing can say that there is no such call
 		}
 		if errno != "1" && errno != "38" {
 			t.Errorf("call %s (%s): error %s", number, info.SyscallNumbers[n], errno)
 		}
 	}
-	if got := b.prints("/tmp/probe old || echo killed"); got != "-38" && got != "killed" && (got != "-1" || !inGVisor(e)) {
+	if got := b.prints("/tmp/probe old || echo killed"); got != "-38" && got != "killed" && (got != "-1" || !inGVisor(b.engine)) {
 		t.Errorf("a 32-bit call answers %s", got)
 	}
 	b.alive()
 }
 
 func TestOnlyTheAllowedSocketFamiliesExistInTheGuest(t *testing.T) {
-	_, b := withProbe(t)
+	t.Parallel()
+	b := withProbe(t)
 	seen := map[string]bool{}
 	for line := range strings.Lines(b.prints("/tmp/probe families")) {
 		fields := strings.Fields(line)
@@ -176,6 +172,7 @@ func TestOnlyTheAllowedSocketFamiliesExistInTheGuest(t *testing.T) {
 }
 
 func TestNewNamespacesAndMountsAreRefused(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	b := start(t, e, "a")
 	for _, command := range []string{
@@ -189,7 +186,8 @@ func TestNewNamespacesAndMountsAreRefused(t *testing.T) {
 }
 
 func TestOnlyItsOwnMemoryIsWritable(t *testing.T) {
-	e, b := withProbe(t)
+	t.Parallel()
+	b := withProbe(t)
 	got := strings.Split(b.prints("/tmp/probe writable 2>/dev/null"), "\n")
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"wrote /dev/shm", "wrote /tmp", "wrote /work"}) {
@@ -198,7 +196,7 @@ func TestOnlyItsOwnMemoryIsWritable(t *testing.T) {
 	for line := range strings.Lines(b.prints("cat /proc/self/mountinfo")) {
 		fields := strings.Fields(line)
 		point, options := fields[4], strings.Split(fields[5], ",")
-		if !slices.Contains(options, "nosuid") && (point != "/" || !inGVisor(e)) { // where runsc takes no options
+		if !slices.Contains(options, "nosuid") && (point != "/" || !inGVisor(b.engine)) { // where runsc takes no options
 			t.Errorf("%s is mounted %s", point, fields[5])
 		}
 		device := strings.HasPrefix(point, "/dev/") && point != "/dev/shm" || strings.HasPrefix(point, "/proc/")
@@ -210,13 +208,14 @@ func TestOnlyItsOwnMemoryIsWritable(t *testing.T) {
 }
 
 func TestCanariesOfTheHostAreOutOfSight(t *testing.T) {
+	t.Parallel()
 	home, err := os.UserHomeDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	e := newEngine(t, testConfig(t))
 	b := start(t, e, "a")
-	for _, dir := range []string{home, os.TempDir(), "/run", "/var/tmp", "/dev/shm", e.host.stateDir} {
+	for _, dir := range []string{home, filepath.Dir(t.TempDir()), "/tmp", "/run", "/var/tmp", "/dev/shm", e.host.stateDir} {
 		canary := filepath.Join(dir, "sandbox-canary-"+strconv.Itoa(os.Getpid()))
 		if os.WriteFile(canary, []byte("canary"), 0o644) != nil {
 			continue // not this user's to write
@@ -252,13 +251,14 @@ func TestCanariesOfTheHostAreOutOfSight(t *testing.T) {
 }
 
 func TestThereIsNoNetwork(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t, testConfig(t))
 	b := start(t, e, "a")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	for _, to := range []string{"127.0.0.1/" + port, "192.0.2.1/80", "169.254.169.254/80"} {
 		if _, code, err := b.try(t.Context(), "/bin/bash", "-c", "exec 3<>/dev/tcp/"+to); err != nil || code == 0 {

@@ -186,7 +186,7 @@ func kill(dir string, pids []int) error {
 	}
 	still, err := members(dir)
 	if err != nil {
-		return nil //nolint:nilerr // the next look says what became of the group
+		return nil // the next look says what became of the group
 	}
 	var errs []error
 	for _, pid := range still {

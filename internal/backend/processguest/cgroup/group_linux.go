@@ -175,7 +175,7 @@ func (g *Group) Birth(attr *syscall.SysProcAttr, start func() error) error {
 		if err != nil {
 			return fmt.Errorf("open the sandbox's cgroup: %w", err)
 		}
-		defer dir.Close() //nolint:errcheck // nothing was written to it
+		defer dir.Close()
 		attr.UseCgroupFD, attr.CgroupFD = true, int(dir.Fd())
 		return start()
 	}

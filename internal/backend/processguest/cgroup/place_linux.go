@@ -170,7 +170,7 @@ func readMounts() ([]mount, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the cgroup file systems: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // it was read
+	defer f.Close()
 	return parseMounts(f)
 }
 

@@ -55,7 +55,7 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 	if err != nil {
 		return nil, fmt.Errorf("make the pipe to hear bubblewrap: %w", err)
 	}
-	defer info.Close() //nolint:errcheck // it was read to its end or not at all
+	defer info.Close()
 	args, err := b.arguments(req, &child, child.add(infoEnd))
 	if err != nil {
 		return nil, err

@@ -45,9 +45,10 @@ type Host struct {
 }
 
 const (
-	hostPrefix = "host-"
-	recordFile = "record.json"
-	lockFile   = "lock"
+	hostPrefix   = "host-"
+	comingPrefix = "coming-"
+	recordFile   = "record.json"
+	lockFile     = "lock"
 )
 
 // Private makes dir, or accepts the one that is there if nobody else can reach
@@ -70,48 +71,36 @@ func Private(dir string) error {
 }
 
 // Enter takes a place in the directory, with the record that describe makes for
-// its id. A host that reaps may take a place for abandoned before it is locked;
-// then another is taken.
+// its id.
 func Enter(dir string, describe func(id string) Record) (*Host, error) {
-	var err error
-	for range 8 {
-		var h *Host
-		if h, err = newHost(dir); err != nil {
-			return nil, err
-		}
-		if err = h.enter(describe(h.ID)); err == nil {
-			return h, nil
-		}
-		err = errors.Join(fmt.Errorf("note this host: %w", err), h.Close())
-	}
-	return nil, err
-}
-
-func newHost(dir string) (*Host, error) {
 	random := make([]byte, 8)
 	if _, err := rand.Read(random); err != nil {
 		return nil, fmt.Errorf("choose a host's id: %w", err)
 	}
-	id := hex.EncodeToString(random)
-	return &Host{ID: id, dir: filepath.Join(dir, hostPrefix+id)}, nil
+	began, err := startTime(os.Getpid())
+	if err != nil {
+		return nil, fmt.Errorf("note this host: %w", err)
+	}
+	h := &Host{ID: hex.EncodeToString(random)}
+	h.dir = filepath.Join(dir, fmt.Sprintf("%s%d-%s-%s", comingPrefix, os.Getpid(), began, h.ID))
+	if err := h.enter(began, describe(h.ID)); err != nil {
+		return nil, errors.Join(fmt.Errorf("note this host: %w", err), h.Close())
+	}
+	return h, nil
 }
 
-// enter locks before it names anything: a directory without a record has made
-// nothing.
-func (h *Host) enter(record Record) error {
+// enter shows the host under its own name once everything about it is noted.
+// Until then the name of its process keeps others away.
+func (h *Host) enter(began string, record Record) error {
 	if err := os.Mkdir(h.dir, 0o700); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(filepath.Join(h.dir, lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(h.Path(lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	h.lock = lock
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return err
-	}
-	began, err := startTime(os.Getpid())
-	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(lock, "%d %s", os.Getpid(), began); err != nil {
@@ -121,11 +110,15 @@ func (h *Host) enter(record Record) error {
 	if err != nil {
 		return err
 	}
-	partial := filepath.Join(h.dir, recordFile+".partial")
-	if err := os.WriteFile(partial, content, 0o600); err != nil {
+	if err := os.WriteFile(h.Path(recordFile), content, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(partial, filepath.Join(h.dir, recordFile))
+	place := filepath.Join(filepath.Dir(h.dir), hostPrefix+h.ID)
+	if err := os.Rename(h.dir, place); err != nil {
+		return err
+	}
+	h.dir = place
+	return nil
 }
 
 // Path is where a file of this host's own may stand, which goes with the host.
@@ -151,10 +144,16 @@ func Reap(ctx context.Context, dir string, clean func(context.Context, Record) e
 	}
 	var errs []error
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), hostPrefix) {
+		path := filepath.Join(dir, e.Name())
+		switch process, coming := strings.CutPrefix(e.Name(), comingPrefix); {
+		case coming && !lives(strings.Replace(process, "-", " ", 1)):
+			err = os.RemoveAll(path) // it had made nothing yet
+		case strings.HasPrefix(e.Name(), hostPrefix):
+			err = reap(ctx, path, clean)
+		default:
 			continue
 		}
-		if err := reap(ctx, filepath.Join(dir, e.Name()), clean); err != nil {
+		if err != nil {
 			errs = append(errs, fmt.Errorf("clean up after a host that is gone: %w", err))
 		}
 	}
@@ -164,16 +163,12 @@ func Reap(ctx context.Context, dir string, clean func(context.Context, Record) e
 func reap(ctx context.Context, dir string, clean func(context.Context, Record) error) error {
 	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		// A host that is just coming, or that died as it came or went. It names
-		// nothing; an empty directory goes, and one that is being filled stays.
-		_ = os.Remove(filepath.Join(dir, recordFile))
-		_ = os.Remove(dir)
-		return nil
+		return os.RemoveAll(dir) // a host that had cleaned up and was about to be gone
 	}
 	if err != nil {
 		return err
 	}
-	defer lock.Close() //nolint:errcheck // nothing was written to it
+	defer lock.Close()
 	if !take(ctx, lock) {
 		return nil // the host lives, or somebody else is at it
 	}
@@ -200,8 +195,10 @@ func take(ctx context.Context, lock *os.File) bool {
 	defer cancel()
 	pause := time.NewTicker(5 * time.Millisecond)
 	defer pause.Stop()
+	process := make([]byte, 64)
+	n, _ := lock.ReadAt(process, 0) // the end of the file is an error
 	for unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		if lives(lock) {
+		if lives(string(process[:n])) {
 			return false
 		}
 		select {
@@ -213,18 +210,15 @@ func take(ctx context.Context, lock *os.File) bool {
 	return true
 }
 
-// lives reports whether the process that a lock names is there; one that names
-// none is of a host that is just coming.
-func lives(lock *os.File) bool {
-	content := make([]byte, 64)
-	n, _ := lock.ReadAt(content, 0) // the end of the file is an error
-	var pid int
-	var began string
-	if _, err := fmt.Sscanf(string(content[:n]), "%d %s", &pid, &began); err != nil {
+// lives reports whether a process is there, named by its number and its start.
+// What names none is taken for one that lives.
+func lives(process string) bool {
+	var pid, began int64
+	if _, err := fmt.Sscanf(process, "%d %d", &pid, &began); err != nil {
 		return true
 	}
-	now, err := startTime(pid)
-	return err == nil && now == began
+	now, err := startTime(int(pid))
+	return err == nil && now == strconv.FormatInt(began, 10)
 }
 
 // startTime is when a process began, in the kernel's ticks, which together with

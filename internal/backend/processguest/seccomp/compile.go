@@ -116,8 +116,7 @@ func (c judgedCall) judge() ([]bpf.Instruction, error) {
 	var code []bpf.Instruction
 	for _, args := range c.alternatives {
 		var tests []bpf.Instruction
-		for i := len(args) - 1; i >= 0; i-- { // backwards: a test skips all that follows it
-			a := args[i]
+		for _, a := range slices.Backward(args) { // a test skips all that follows it
 			if a.Index > 5 || a.Op != Equal && a.Op != NotEqual {
 				return nil, fmt.Errorf("a condition on argument %d of call %d cannot be read", a.Index, c.number)
 			}
