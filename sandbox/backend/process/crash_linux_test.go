@@ -61,7 +61,7 @@ func TestWhatAKilledHostLeftIsGoneWhenTheNextOneStarts(t *testing.T) {
 	c := testConfig(t)
 	moments, longest := 20, 200*time.Millisecond
 	if c.Runtime == RuntimeGVisor { // whose hosts take longer to start
-		moments, longest = 8, 2*time.Second
+		moments, longest = 5, 2*time.Second
 	}
 	for i := range moments {
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")

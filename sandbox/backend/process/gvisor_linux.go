@@ -99,7 +99,7 @@ func (h *host) makeBundles() error {
 		return fmt.Errorf("make the directory for sandboxes' bundles: %w", err)
 	}
 	h.bundles = dir
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // to be entered, not read
+	if err := os.Chmod(dir, 0o711); err != nil {
 		return fmt.Errorf("make the directory for sandboxes' bundles: %w", err)
 	}
 	return nil

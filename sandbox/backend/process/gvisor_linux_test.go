@@ -39,6 +39,7 @@ const notWithGVisor = "-test.skip=WithGVisor|GVisorOf|OrdinaryUser|Bubblewrap|Ru
 // What is tested of the engine with bubblewrap is tested with gVisor, in a process
 // of its own so that no test has to be written twice.
 func TestAllOfThisHoldsWithGVisor(t *testing.T) {
+	t.Parallel()
 	runsc := needRunsc(t)
 	if os.Getenv(asUser) != "" || os.Getenv(withGVisor) != "" {
 		t.Skip("it is what runs already")
@@ -56,6 +57,7 @@ func TestAllOfThisHoldsWithGVisor(t *testing.T) {
 
 // The programs are handed over as descriptors, since the user can reach neither.
 func TestMostOfThisHoldsWithGVisorForAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
 	runsc := needRunsc(t)
 	if os.Geteuid() != 0 || os.Getenv(withGVisor) != "" {
 		t.Skip("only root can become somebody")
@@ -75,7 +77,7 @@ func TestMostOfThisHoldsWithGVisorForAnOrdinaryUser(t *testing.T) {
 		programs = append(programs, f)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.timeout=5m", "-test.v="+verbose(), notWithGVisor,
-		"-test.run=Made|FilesStay|Losing|Killed|Cancelled|Secrets|Canaries|NoNetwork|Full|Probes")
+		"-test.run=Made|FilesStay|Losing|Killed|Secrets|Canaries|NoNetwork|Full|Probes")
 	cmd.ExtraFiles, cmd.Dir = programs, "/"
 	cmd.Env = []string{
 		"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", hostSecret + "=" + secret, asUser + "=gVisor", withGVisor + "=/proc/self/fd/4",
@@ -91,6 +93,7 @@ func TestMostOfThisHoldsWithGVisorForAnOrdinaryUser(t *testing.T) {
 }
 
 func TestGVisorOfNoUseIsRefusedWithWhatToDo(t *testing.T) {
+	t.Parallel()
 	c := gvisorConfig(t)
 	for name, spoil := range map[string]func(*Config){
 		"no runsc":      func(c *Config) { c.Runsc = "/nowhere/runsc" },

@@ -90,8 +90,11 @@ func (b Bundle) Spec() (*specs.Spec, error) {
 		Mounts: b.mounts(),
 		Linux: &specs.Linux{
 			Namespaces: []specs.LinuxNamespace{
-				{Type: specs.PIDNamespace}, {Type: specs.NetworkNamespace}, {Type: specs.IPCNamespace},
-				{Type: specs.UTSNamespace}, {Type: specs.MountNamespace},
+				{Type: specs.PIDNamespace},
+				{Type: specs.NetworkNamespace},
+				{Type: specs.IPCNamespace},
+				{Type: specs.UTSNamespace},
+				{Type: specs.MountNamespace},
 			},
 			Seccomp: b.Seccomp,
 		},
@@ -99,7 +102,7 @@ func (b Bundle) Spec() (*specs.Spec, error) {
 }
 
 func rlimit(name string, n int64) specs.POSIXRlimit {
-	return specs.POSIXRlimit{Type: name, Hard: uint64(n), Soft: uint64(n)} //nolint:gosec // positive, or it was refused
+	return specs.POSIXRlimit{Type: name, Hard: uint64(n), Soft: uint64(n)}
 }
 
 func (b Bundle) mounts() []specs.Mount {

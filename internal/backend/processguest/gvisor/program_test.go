@@ -105,7 +105,7 @@ func TestProgramIsTakenOnlyAsRunsc(t *testing.T) {
 		t.Error(err)
 	}
 	wrapper := filepath.Join(t.TempDir(), "runsc")
-	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\necho "+good+"\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(wrapper, []byte("#!/bin/sh\necho "+good+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for name, path := range map[string]string{

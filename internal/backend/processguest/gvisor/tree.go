@@ -119,7 +119,7 @@ func copyFile(root string, e view.Entry) error {
 	if err != nil {
 		return err
 	}
-	defer from.Close() //nolint:errcheck // it was read
+	defer from.Close()
 	return writeFile(root, e.Path, e.Mode, from)
 }
 

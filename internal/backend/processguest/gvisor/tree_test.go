@@ -86,11 +86,11 @@ func TestTreeHoldsWhatTheViewHolds(t *testing.T) {
 func TestTreeSaysWhetherItHoldsASocket(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", path) //nolint:noctx // it never waits
+	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	tree, err := Lay(t.TempDir(), view.View{{Kind: view.ShowSocket, Path: "/run/proxy", Source: path}})
 	if err != nil || !tree.Socket || len(tree.Views) != 1 {
 		t.Errorf("%+v, %v", tree, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // marked lists what runs of a launcher's sandboxes on this machine.
-func marked(t testing.TB, g *GVisor) []string {
+func marked(t *testing.T, g *GVisor) []string {
 	t.Helper()
 	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

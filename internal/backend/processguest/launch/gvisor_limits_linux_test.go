@@ -14,7 +14,7 @@ import (
 )
 
 // groups makes cgroups for sandboxes as a host does.
-func groups(t testing.TB) *cgroup.Host {
+func groups(t *testing.T) *cgroup.Host {
 	t.Helper()
 	place, err := cgroup.Find("")
 	if err != nil {
@@ -37,7 +37,7 @@ func groups(t testing.TB) *cgroup.Host {
 var hosts atomic.Uint32
 
 // bounded is a sandbox in a cgroup of its own.
-func bounded(t testing.TB, g *GVisor, h *cgroup.Host, name string, memory int64) (*running, *cgroup.Group) {
+func bounded(t *testing.T, g *GVisor, h *cgroup.Host, name string, memory int64) (*running, *cgroup.Group) {
 	t.Helper()
 	req := plain(t)
 	group, err := h.New(t.Context(), name, cgroup.Limits{MemoryBytes: memory, Processes: gvisor.HostProcesses(req.Limits.Processes)})
@@ -50,6 +50,7 @@ func bounded(t testing.TB, g *GVisor, h *cgroup.Host, name string, memory int64)
 
 // endsAlone runs what must end its sandbox by the memory limit, and nobody else's.
 func endsAlone(t *testing.T, script string) {
+	t.Helper()
 	g, h := realGVisor(t), groups(t)
 	victim, group := bounded(t, g, h, "victim", 128<<20)
 	neighbour, _ := bounded(t, g, h, "neighbour", 128<<20)

@@ -20,7 +20,7 @@ import (
 )
 
 // missing fails in CI, where everything must be there, and skips elsewhere.
-func missing(t testing.TB, why string) {
+func missing(t *testing.T, why string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
 		t.Fatal(why)
@@ -47,7 +47,7 @@ var guestProgram = sync.OnceValues(func() ([]byte, error) {
 })
 
 // realGVisor is a launcher with the real runsc.
-func realGVisor(t testing.TB) *GVisor {
+func realGVisor(t *testing.T) *GVisor {
 	t.Helper()
 	program, err := gvisor.Open(t.Context(), os.Getenv("SANDBOX_TEST_RUNSC"))
 	if err != nil {
@@ -68,19 +68,17 @@ func realGVisor(t testing.TB) *GVisor {
 		t.Fatal(err)
 	}
 	t.Cleanup(thread.Close)
-	dir, err := os.MkdirTemp("", "gvisor-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // whom the sandbox is started as enters it
-		t.Fatal(err)
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} { // whom the sandbox is started as enters it
+		if err := os.Chmod(d, 0o711); err != nil {
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		left, err := os.ReadDir(dir)
 		if err != nil || len(left) > 0 {
 			t.Errorf("left in the launcher's directory: %v %v", left, err)
 		}
-		_ = os.RemoveAll(dir)
 	})
 	return &GVisor{Program: program, Thread: thread, Agent: agent, Mark: "sandbox-test-" + strconv.Itoa(os.Getpid()), Dir: dir}
 }
@@ -88,7 +86,7 @@ func realGVisor(t testing.TB) *GVisor {
 const work = "/work"
 
 // plain is a sandbox of the host's own programs, as a user that is not root.
-func plain(t testing.TB) Request {
+func plain(t *testing.T) Request {
 	t.Helper()
 	base, err := view.Host()
 	if err != nil {
@@ -108,11 +106,11 @@ func plain(t testing.TB) Request {
 // running is a sandbox whose guest takes scripts.
 type running struct {
 	*Sandbox
-	t     testing.TB
+	t     *testing.T
 	lines *bufio.Reader
 }
 
-func launched(t testing.TB, g *GVisor, req Request) *running {
+func launched(t *testing.T, g *GVisor, req Request) *running {
 	t.Helper()
 	s, err := g.Launch(t.Context(), req)
 	if err != nil {
