@@ -17,7 +17,7 @@ func TestGVisorGuestFindsNothingOfTheHost(t *testing.T) {
 	}
 	defer os.Remove(canary) //nolint:errcheck // the launcher's directory is looked over when the test ends
 	r := launched(t, g, plain(t))
-	for _, path := range []string{canary, g.Dir, "/root", "/home", "/var", "/run", "/etc/shadow", "/etc/hostname", "/proc/kcore", "/dev/vda", "/dev/kvm"} {
+	for _, path := range []string{canary, g.Dir, "/root", "/home", "/var", "/run/agent", "/etc/shadow", "/etc/hostname", "/proc/kcore", "/dev/vda", "/dev/kvm"} {
 		if out, code := r.run("ls -d " + path); code == 0 {
 			t.Errorf("the guest sees %s: %q", path, out)
 		}
