@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -37,7 +38,9 @@ func side(b *testing.B, ours, peer func()) {
 
 func benchEngine(b *testing.B) *Engine {
 	b.Helper()
-	e, _, err := NewEngine(b.Context(), testConfig(b))
+	c := testConfig(b)
+	c.StateDir = filepath.Join(openDir(b), "state")
+	e, _, err := NewEngine(b.Context(), c)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -292,6 +293,33 @@ func TestTheProbesDeclarationsKeepWhatPlansDecideWith(t *testing.T) {
 	t.Log(d.IsolationEvidence)
 }
 
+func TestSandboxesShareTheAgentWhereTheyCanPassToIt(t *testing.T) {
+	t.Parallel()
+	c := testConfig(t)
+	for name, dir := range map[string]string{"open": openDir(t), "closed": t.TempDir()} {
+		c.StateDir = filepath.Join(dir, "state")
+		if name == "closed" {
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := newEngine(t, c)
+		b := start(t, e, "a")
+		b.alive()
+		shared := b.prints("grep -c ' /run/agent ro' /proc/self/mountinfo || true")
+		_, there := os.Stat(e.host.owner.Path("agent"))
+		if want := name == "open" || os.Geteuid() != 0; (there == nil) != want || (shared == "1") != want {
+			t.Errorf("%s: %s mounts, %v", name, shared, there)
+		}
+		if out, code := b.sh("echo x > /run/agent || rm -f /run/agent || mv /run/agent /tmp"); code == 0 {
+			t.Errorf("%s: the agent's file was changed: %s", name, out)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheRungFallsWithoutCgroups(t *testing.T) {
 	t.Parallel()
 	c := testConfig(t)
@@ -396,5 +424,43 @@ func TestAllOfThisHoldsForAnOrdinaryUser(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+func TestAGivenRootFileSystemIsAllThatIsSeen(t *testing.T) {
+	t.Parallel()
+	busybox, err := os.ReadFile("/usr/bin/busybox")
+	need(t, err == nil, "a static busybox")
+	c := testConfig(t)
+	c.RootFS = openDir(t)
+	for _, dir := range []string{"bin", "data", "etc", "dev", "run"} {
+		if err := os.Mkdir(filepath.Join(c.RootFS, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []struct{ name, content string }{{"bin/busybox", string(busybox)}, {"data/x", "of the image"}, {"etc/passwd", "root:x:0:0::/:/bin/sh"}} {
+		if err := os.WriteFile(filepath.Join(c.RootFS, f.name), []byte(f.content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("busybox", filepath.Join(c.RootFS, "bin/sh")); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(filepath.Join(c.RootFS, "dev/pipe"), 0o666); err != nil { // not shown, so no matter
+		t.Fatal(err)
+	}
+	e := newEngine(t, c)
+	b := start(t, e, "a")
+	if got := b.prints("busybox cat /data/x; busybox ls / | busybox tr '\\n' ' '; busybox id -un"); got != "of the image"+"bin data dev etc proc run tmp work sandbox" {
+		t.Errorf("%q", got)
+	}
+	if _, code := b.sh("echo x > /data/y"); code == 0 {
+		t.Error("the image is writable")
+	}
+	if err := unix.Mkfifo(filepath.Join(c.RootFS, "data/pipe"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := NewEngine(t.Context(), c); !errors.Is(err, sandbox.CodeOptionsInvalid) {
+		t.Errorf("an image with a pipe to the host in it: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // gvisorLauncher makes sandboxes with runsc. Its program and the directory of its
 // bundles are the host's to close.
-func (h *host) gvisorLauncher(agent, _ *launch.Image) launcher {
+func (h *host) gvisorLauncher(agent *launch.Image) launcher {
 	return &launch.GVisor{Program: h.runsc, Thread: h.thread, Agent: agent, Mark: mark(h.owner.ID), Dir: h.bundles}
 }
 
@@ -38,14 +38,13 @@ func (h *host) findRunsc(ctx context.Context, configured string) error {
 }
 
 // findPlace looks for where this host can keep what its sandboxes of gVisor are
-// made of. One that drops to another user needs a place that this user can enter,
-// which its state directory is not.
+// made of. One that drops to another user needs a place that this user can enter.
 func (h *host) findPlace(drops bool) error {
 	if !drops {
 		h.bundlesIn = h.stateDir
 		return nil
 	}
-	for _, dir := range []string{os.TempDir(), "/var/tmp", "/var/lib"} {
+	for _, dir := range []string{h.stateDir, os.TempDir(), "/var/tmp", "/var/lib"} {
 		if open, err := openToAll(dir); err == nil && open {
 			h.bundlesIn = dir
 			return nil

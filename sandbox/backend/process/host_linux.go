@@ -63,7 +63,7 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 			err = errors.Join(err, h.close(undo))
 		}
 	}()
-	launcherFor, err := h.find(ctx, c)
+	path, options, err := h.find(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -90,27 +90,28 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 	if h.thread, err = spawn.NewThread(); err != nil {
 		return nil, err
 	}
-	agent, filter, err := h.load()
+	agent, filter, err := h.load(&options)
 	if err != nil {
 		return nil, err
 	}
-	h.launcher = launcherFor(agent, filter)
+	if h.runsc != nil {
+		h.launcher = h.gvisorLauncher(agent)
+		return h, nil
+	}
+	h.launcher = &launch.Bubblewrap{
+		Path: path, Options: options, Thread: h.thread, Agent: agent, Filter: filter, Mark: mark(h.owner.ID),
+	}
 	return h, nil
 }
 
-// find looks for what builds sandboxes, and answers what makes a launcher of it
-// once the host has the rest.
-func (h *host) find(ctx context.Context, c Config) (func(agent, filter *launch.Image) launcher, error) {
+// find looks for what builds sandboxes: gVisor, or the bubblewrap that it answers.
+func (h *host) find(ctx context.Context, c Config) (path string, options bwrap.Options, err error) {
 	if c.Runtime == RuntimeGVisor {
-		return h.gvisorLauncher, h.findRunsc(ctx, c.Runsc)
+		return "", bwrap.Options{}, h.findRunsc(ctx, c.Runsc)
 	}
-	path, options, err := findBubblewrap(ctx, c.Bubblewrap)
+	path, options, err = findBubblewrap(ctx, c.Bubblewrap)
 	h.version = "bubblewrap " + options.Version
-	return func(agent, filter *launch.Image) launcher {
-		return &launch.Bubblewrap{
-			Path: path, Options: options, Thread: h.thread, Agent: agent, Filter: filter, Mark: mark(h.owner.ID),
-		}
-	}, err
+	return path, options, err
 }
 
 // mark is the name under which this host's processes show before they have
@@ -143,18 +144,26 @@ func (h *host) own(c Config) (err error) {
 	return h.group.Make()
 }
 
-// load puts the agent and the filter where nobody can change them.
-func (h *host) load() (agent, filter *launch.Image, err error) {
+// load puts the agent and the filter where nobody can change them: the agent in a
+// file of this host's own, if it can be mounted and run from there.
+func (h *host) load(options *bwrap.Options) (agent, filter *launch.Image, err error) {
 	program, err := guestagent.ProgramFor(runtime.GOARCH)
 	if err != nil {
 		return nil, nil, err
 	}
-	if agent, err = launch.NewImage("agent", program.Bytes); err != nil {
+	if options.BindDescriptors {
+		agent, err = launch.NewFile(h.owner.Path("agent"), os.Geteuid() == 0, program.Bytes)
+		options.BindDescriptors = !errors.Is(err, launch.ErrNotThere)
+	}
+	if !options.BindDescriptors {
+		agent, err = launch.NewImage("agent", program.Bytes)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	h.images = append(h.images, agent)
 	if agent.Digest() != program.Digest {
-		return nil, nil, errors.New("the agent in memory is not the one that was built")
+		return nil, nil, errors.New("the agent that sandboxes would run is not the one that was built")
 	}
 	rules, err := seccomp.Compile(runtime.GOARCH)
 	if err != nil {
@@ -256,7 +265,11 @@ func findBubblewrap(ctx context.Context, configured string) (string, bwrap.Optio
 	if err != nil {
 		return "", bwrap.Options{}, unfit("a bwrap that does not start", err)
 	}
-	options, err := bwrap.Parse(string(said))
+	help, err := exec.CommandContext(ctx, path, "--help").CombinedOutput()
+	if err != nil {
+		return "", bwrap.Options{}, unfit("a bwrap that does not say what it can", err)
+	}
+	options, err := bwrap.Parse(string(said), string(help))
 	if err != nil {
 		return "", bwrap.Options{}, unfit(err.Error(), nil)
 	}
@@ -286,14 +299,16 @@ func prepareStateDir(dir string) (string, error) {
 func baseView(c Config) (view.View, error) {
 	show := view.Host
 	if c.RootFS != "" {
-		show = func() (view.View, error) { return view.RootFS(c.RootFS) }
+		show = func() (view.View, error) { return view.RootFS(sandbox.Path("RootFS"), c.RootFS) }
 	}
 	v, err := show()
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range c.Show {
-		v = append(v, view.Entry{Kind: view.Show, Path: dir, Source: dir})
+	for i, dir := range c.Show {
+		if v, err = v.Add(sandbox.Path("Show", i), dir); err != nil {
+			return nil, err
+		}
 	}
 	return v, nil
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // openDir is a directory for a test's files that every user can look into.
-func openDir(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
+func openDir(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
 	for _, d := range []string{dir, filepath.Dir(dir)} {
 		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return dir

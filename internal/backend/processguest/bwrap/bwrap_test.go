@@ -99,6 +99,20 @@ func TestACommandThatLacksAWallIsRefused(t *testing.T) {
 	}
 }
 
+func TestAProgramIsMountedWhereThatCanBe(t *testing.T) {
+	t.Parallel()
+	o, err := Parse("bubblewrap 0.8.0", "    --ro-bind-fd FD DEST    Bind open directory or path fd read-only on DEST")
+	if err != nil || !o.BindDescriptors {
+		t.Fatal(o, err)
+	}
+	c := command()
+	c.Options = o
+	args, err := c.Arguments()
+	if line := strings.Join(args, " "); err != nil || !strings.Contains(line, " --ro-bind-fd 9 /run/agent ") || strings.Contains(line, " --file 9 ") {
+		t.Errorf("%s, %v", line, err)
+	}
+}
+
 func TestVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]struct{ ok, disable bool }{
@@ -115,7 +129,7 @@ func TestVersionsAreRead(t *testing.T) {
 		"bubblewrap 0.8.0.1":  {false, false},
 		"bubblewrap 0.9999.1": {false, false},
 	} {
-		o, err := Parse(said)
+		o, err := Parse(said, "--bind-fd FD DEST")
 		if (err == nil) != want.ok || o.DisableUserNamespaces != want.disable {
 			t.Errorf("%q: %+v, %v", said, o, err)
 		}

@@ -18,7 +18,8 @@ type Command struct {
 	// View is the file system.
 	View view.View
 	// Program is where process 1 stands in the sandbox and all of its command
-	// line; ProgramFD holds its content. Dir is its working directory.
+	// line; ProgramFD holds its content, which is copied, or with Options that can
+	// is a file to mount. Dir is its working directory.
 	Program   string
 	ProgramFD uintptr
 	Dir       string
@@ -60,7 +61,11 @@ func (c Command) Arguments() ([]string, error) {
 		}
 	}
 	args = append(args, seal...)
-	args = append(args, file(0o555, c.ProgramFD, c.Program)...)
+	if c.Options.BindDescriptors {
+		args = append(args, "--ro-bind-fd", fd(c.ProgramFD), c.Program)
+	} else {
+		args = append(args, file(0o555, c.ProgramFD, c.Program)...)
+	}
 	args = append(args,
 		"--remount-ro", "/", "--chdir", c.Dir,
 		"--seccomp", fd(c.Filter))

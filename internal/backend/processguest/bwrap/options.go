@@ -13,14 +13,17 @@ type Options struct {
 	// DisableUserNamespaces: it can keep the guest from making user namespaces by
 	// a limit of the kernel, beside the seccomp filter.
 	DisableUserNamespaces bool
+	// BindDescriptors: it can mount what stands behind a descriptor. The versions
+	// of distributions have that from different numbers on.
+	BindDescriptors bool
 }
 
 // Oldest is the oldest version that has every option the command line needs
 // (--perms and --size).
 const Oldest = "0.5.0"
 
-// Parse reads what "bwrap --version" prints.
-func Parse(said string) (Options, error) {
+// Parse reads what "bwrap --version" and "bwrap --help" print.
+func Parse(said, help string) (Options, error) {
 	version := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(said), "bubblewrap"))
 	have, err := number(version)
 	if err != nil {
@@ -33,7 +36,10 @@ func Parse(said string) (Options, error) {
 	if have < oldest {
 		return Options{}, fmt.Errorf("bubblewrap %s is older than %s", version, Oldest)
 	}
-	return Options{Version: version, DisableUserNamespaces: have >= 8_000}, nil
+	return Options{
+		Version: version, DisableUserNamespaces: have >= 8_000,
+		BindDescriptors: strings.Contains(help, "--ro-bind-fd "),
+	}, nil
 }
 
 // number makes versions comparable: 0.8.0 is 8000.

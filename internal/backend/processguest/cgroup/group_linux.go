@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -188,6 +189,9 @@ func (g *Group) Birth(attr *syscall.SysProcAttr, start func() error) error {
 		return err
 	}
 	back := homeDirectories(mounts, home, g.parts)
+	if slices.Contains(back, "") {
+		return errors.New("enter the sandbox's cgroup: there would be no way back to this thread's own")
+	}
 	for i, part := range g.parts {
 		if err := write(part.path, "tasks", "0"); err != nil {
 			return errors.Join(fmt.Errorf("enter the sandbox's cgroup: %w", err), goBack(back[:i]))

@@ -21,7 +21,8 @@ type Bubblewrap struct {
 	Path    string
 	Options bwrap.Options
 	Thread  *spawn.Thread
-	// Agent becomes process 1, under Filter.
+	// Agent becomes process 1, under Filter. Where Options can mount it, it is a
+	// file; otherwise each sandbox has a copy.
 	Agent, Filter *Image
 	// Mark is the zeroth argument of what is started, by which [spawn.EndMarked]
 	// finds it.

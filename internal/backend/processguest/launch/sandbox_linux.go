@@ -55,25 +55,42 @@ func (s *Sandbox) End(ctx context.Context) error {
 // page, and nothing once the guest has run: they share that page with it.
 func (s *Sandbox) Words() string { return read(s.words) }
 
-// watch waits for the end of both processes. The monitor ends after process 1
-// unless somebody kills it, which takes process 1 along.
+// watch waits for the end of both processes. The monitor ends right after process
+// 1; if somebody kills it, it takes process 1 along.
 func (s *Sandbox) watch() {
 	defer close(s.ended)
-	_, _ = s.monitor.Wait() // how it ended says nothing about process 1
-	for _, p := range append([]*os.File{s.pidfd}, s.also...) {
+	parts := append([]*os.File{s.pidfd}, s.also...)
+	for _, p := range parts {
 		waitFor(p)
+	}
+	_, _ = s.monitor.Wait() // how it ended says nothing about process 1
+	for _, p := range parts {
 		_ = p.Close()
 	}
 	_ = s.words.Close()
 }
 
-// waitFor returns when the process of a descriptor has ended. The kernel ends all
-// of a process namespace before it lets its process 1 end.
+// waitFor returns when the process of a descriptor has ended, and holds no thread
+// until then. The kernel ends all of a process namespace before it lets its
+// process 1 end.
 func waitFor(pidfd *os.File) {
+	raw, err := pidfd.SyscallConn()
+	if err != nil {
+		return // closed: whoever did that has seen the end
+	}
+	waited := raw.Read(func(fd uintptr) bool { return ended(fd, 0) })
+	if waited != nil { // the runtime cannot wait for such a descriptor
+		_ = raw.Control(func(fd uintptr) { ended(fd, -1) })
+	}
+}
+
+// ended reports whether a process has ended within so many milliseconds.
+func ended(pidfd uintptr, wait int) bool {
 	for {
-		poll := []unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}}
-		if _, err := unix.Poll(poll, -1); err == nil || !errors.Is(err, unix.EINTR) {
-			return
+		poll := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+		n, err := unix.Poll(poll, wait)
+		if !errors.Is(err, unix.EINTR) {
+			return err != nil || n > 0
 		}
 	}
 }
@@ -94,7 +111,7 @@ func kill(pidfd *os.File) error {
 // hold opens a descriptor of process 1 and makes sure that it is the monitor's
 // child and no later process of that number.
 func hold(pid, monitor int) (*os.File, error) {
-	fd, err := unix.PidfdOpen(pid, 0)
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("hold process 1 of a sandbox: %w", err)
 	}

@@ -48,24 +48,36 @@ const (
 	hostPrefix   = "host-"
 	comingPrefix = "coming-"
 	recordFile   = "record.json"
-	lockFile     = "lock"
+
+	// passing lets others reach what they know the name of, and list nothing.
+	passing = 0o711
+
+	lockFile = "lock"
 )
 
-// Private makes dir, or accepts the one that is there if nobody else can reach
-// into it: a real directory, this user's, mode 0700.
+// Private makes dir, or accepts the one that is there if nobody else can look into
+// it or change it: a real directory, this user's, mode 0700 or 0711. Root's is
+// made with the latter, so that whom it becomes can pass to a file that it is
+// told of.
 func Private(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("make the directory above it: %w", err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	switch err := os.Mkdir(dir, 0o700); {
+	case err == nil && os.Geteuid() == 0:
+		if err := os.Chmod(dir, passing); err != nil {
+			return err
+		}
+	case err != nil && !errors.Is(err, fs.ErrExist):
 		return err
 	}
 	var s unix.Stat_t
 	if err := unix.Lstat(dir, &s); err != nil {
 		return err
 	}
-	if s.Mode&unix.S_IFMT != unix.S_IFDIR || s.Mode&0o777 != 0o700 || int(s.Uid) != os.Geteuid() {
-		return errors.New("it is not a directory of this user alone (mode 0700)")
+	mode := s.Mode & 0o777
+	if s.Mode&unix.S_IFMT != unix.S_IFDIR || mode != 0o700 && mode != passing || int(s.Uid) != os.Geteuid() {
+		return errors.New("it is not a directory of this user alone (mode 0700 or 0711)")
 	}
 	return nil
 }
@@ -93,6 +105,9 @@ func Enter(dir string, describe func(id string) Record) (*Host, error) {
 // Until then the name of its process keeps others away.
 func (h *Host) enter(began string, record Record) error {
 	if err := os.Mkdir(h.dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(h.dir, passing); err != nil { // whatever the process' mask is
 		return err
 	}
 	lock, err := os.OpenFile(h.Path(lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)

@@ -179,8 +179,8 @@ func TestOnlyAPrivateDirectoryIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, ok := range map[string]bool{
-		made("mine", 0o700): true, filepath.Join(dir, "new"): true, filepath.Join(dir, "a", "b"): true,
-		made("open", 0o755): false, made("group", 0o710): false, made("sticky", 0o777|os.ModeSticky): false, link: false, file: false,
+		made("mine", 0o700): true, made("passing", 0o711): true, filepath.Join(dir, "new"): true, filepath.Join(dir, "a", "b"): true,
+		made("open", 0o755): false, made("group", 0o710): false, made("listed", 0o715): false, made("sticky", 0o777|os.ModeSticky): false, link: false, file: false,
 	} {
 		if err := Private(path); (err == nil) != ok {
 			t.Errorf("%s: %v", strings.TrimPrefix(path, dir), err)

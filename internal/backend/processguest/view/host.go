@@ -91,10 +91,15 @@ var ownTop = []string{"dev", "proc", "sys", "tmp", "run", "etc"}
 // ownEtc are the files below /etc that every sandbox has new.
 var ownEtc = []string{"passwd", "group", "hosts", "nsswitch.conf", "resolv.conf", "mtab"}
 
-// RootFS is what is shown of a root file system that stands in a directory. A
-// name in it that would be the work directory's is left out.
-func RootFS(root string) (View, error) {
+// RootFS is what is shown of a root file system that stands in a directory.
+func RootFS(field sandbox.FieldPath, root string) (View, error) {
 	var v View
+	if info, err := os.Stat(root); err != nil || !info.IsDir() || !filepath.IsAbs(root) || filepath.Clean(root) != root || root == "/" {
+		return nil, sandbox.Finding{
+			Code: sandbox.CodeOptionsInvalid, Path: field, Found: sandbox.Echo(root),
+			Required: "an absolute path to the directory of a root file system", Remedy: "name such a directory, or leave it out",
+		}.Refusal(err)
+	}
 	for _, level := range []struct {
 		dir  string
 		skip []string
@@ -112,21 +117,50 @@ func RootFS(root string) (View, error) {
 			if err != nil {
 				return nil, err
 			}
-			if ok {
-				v = append(v, e)
+			if !ok {
+				continue
 			}
+			if e.Kind == Show {
+				if err := CheckSource(field, e.Source); err != nil {
+					return nil, err
+				}
+			}
+			v = append(v, e)
 		}
 	}
 	return v, nil
 }
 
-// CheckSource refuses what must not be shown: something that is not there, that
-// holds a socket, whose other end a guest could speak to, or a device.
+// Add shows one more directory of this machine, at the same place. One that would
+// cover or enter what is there already is refused.
+func (v View) Add(field sandbox.FieldPath, dir string) (View, error) {
+	if err := CheckSource(field, dir); err != nil {
+		return nil, err
+	}
+	// Whatever the work directory is, it is refused at dir later.
+	whole, err := Make(v, "/work-directory", Sizes{})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range append(whole, Entry{Path: Agent}) {
+		if Within(dir, e.Path) || Within(e.Path, dir) {
+			return nil, sandbox.Finding{
+				Code: sandbox.CodeOptionsInvalid, Path: field, Found: sandbox.Echo(dir),
+				Required: "a directory apart from " + e.Path + ", which sandboxes have", Remedy: "leave it out, or show another",
+			}.Refusal(nil)
+		}
+	}
+	return append(v, Entry{Kind: Show, Path: dir, Source: dir}), nil
+}
+
+// CheckSource refuses what must not be shown: something that is not there, or that
+// holds a socket or a named pipe, to whose other end a guest could speak although
+// it is read-only.
 func CheckSource(field sandbox.FieldPath, source string) error {
 	bad := func(found string, err error) error {
 		return sandbox.Finding{
 			Code: sandbox.CodeOptionsInvalid, Path: field, Found: found,
-			Required: "an absolute path to files and directories, without sockets or devices in them",
+			Required: "an absolute path to files and directories, without sockets or named pipes in them",
 			Remedy:   "show a directory that holds only what sandboxes may read",
 		}.Refusal(err)
 	}
@@ -140,8 +174,8 @@ func CheckSource(field sandbox.FieldPath, source string) error {
 		if err != nil {
 			return err
 		}
-		if d.Type()&(fs.ModeSocket|fs.ModeDevice|fs.ModeCharDevice) != 0 {
-			return bad("a socket or device in "+sandbox.Echo(source), nil)
+		if d.Type()&(fs.ModeSocket|fs.ModeNamedPipe) != 0 {
+			return bad("a socket or named pipe in "+sandbox.Echo(source), nil)
 		}
 		return nil
 	})

@@ -80,7 +80,7 @@ func TestARootFileSystemIsShownWithoutWhatIsMadeNew(t *testing.T) {
 	if err := os.Symlink("usr/bin", filepath.Join(root, "bin")); err != nil {
 		t.Fatal(err)
 	}
-	v, err := RootFS(root)
+	v, err := RootFS(sandbox.Path("RootFS"), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +94,25 @@ func TestARootFileSystemIsShownWithoutWhatIsMadeNew(t *testing.T) {
 	slices.Sort(paths)
 	if !slices.Equal(paths, []string{"/bin", "/entry", "/etc/app.conf", "/etc/ssl", "/home", "/usr"}) {
 		t.Errorf("%v", paths)
+	}
+}
+
+func TestWhatIsShownBesideStandsApart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"usr", "a/b", "c"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := View{{Kind: Show, Path: filepath.Join(dir, "a", "b"), Source: "/usr"}}
+	for path, ok := range map[string]bool{
+		filepath.Join(dir, "c"): !Within(dir, "/tmp"), filepath.Join(dir, "a"): false, filepath.Join(dir, "a", "b"): false, dir: false, "/etc": false, "/proc": false, "/dev": false, "/tmp": false,
+	} {
+		v, err := base.Add(sandbox.Path("Show", 0), path)
+		if (err == nil) != ok || ok && v[len(v)-1].Path != path {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 
@@ -118,7 +137,7 @@ func TestWhatHoldsASocketIsNotShown(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	for name, source := range map[string]string{
 		"with a socket": dir, "that is one": filepath.Join(deep, "s"), "that is not there": filepath.Join(dir, "none"),
-		"relative": "a", "not clean": dir + "/../x", "everything": "/", "a device": "/dev/null",
+		"relative": "a", "not clean": dir + "/../x", "everything": "/",
 	} {
 		if err := CheckSource(sandbox.Path("Show", 0), source); !errors.Is(err, sandbox.CodeOptionsInvalid) {
 			t.Errorf("a source %s: %v", name, err)
