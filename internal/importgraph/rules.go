@@ -100,7 +100,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(kernel, waiting)},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting)},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -108,6 +108,7 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
+		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
 			Tree: "internal/backend/guestagent", Own: []string{
@@ -261,6 +262,7 @@ var (
 	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
 	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
 	kernel        = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
+	containers    = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
 	stateFile     = []string{"go.etcd.io/bbolt"}
 	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/launch"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/view"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -165,7 +166,11 @@ func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (
 
 // limits are what a sandbox's cgroup enforces.
 func (c Config) limits() cgroup.Limits {
-	return cgroup.Limits{MemoryBytes: c.MemoryBytes, Processes: c.Processes, CPUPercent: c.CPUPercent}
+	limits := cgroup.Limits{MemoryBytes: c.MemoryBytes, Processes: c.Processes, CPUPercent: c.CPUPercent}
+	if c.Runtime == RuntimeGVisor {
+		limits.Processes = gvisor.HostProcesses(c.Processes)
+	}
+	return limits
 }
 
 // rlimits are what each of its processes is held to beside that, or instead.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
@@ -29,6 +30,8 @@ type guest struct {
 	user    *user
 	group   *cgroup.Group
 	sandbox *launch.Sandbox
+
+	killsAtEnd atomic.Int64 // of the group, which goes
 
 	mu      sync.Mutex
 	removed bool
@@ -64,7 +67,8 @@ func (g *guest) lost() bool {
 
 // Exec runs a program with the variables that programs expect, unless the request
 // sets them. A program that the kernel killed because the sandbox had used up its
-// memory is [engine.ErrMemory].
+// memory is [engine.ErrMemory]; with gVisor the kernel can only kill the sandbox,
+// and it is [engine.ErrGone] too.
 func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	cmd.Env = environment(g.workDir, cmd.Env)
 	before := g.memoryKills()
@@ -73,14 +77,18 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	if err == nil && code == killed && g.memoryKills() > before {
 		return code, fmt.Errorf("%w: the kernel killed it", engine.ErrMemory)
 	}
+	if errors.Is(err, engine.ErrGone) && g.memoryKills() > before {
+		return code, fmt.Errorf("%w: the kernel killed the sandbox: %w", engine.ErrMemory, err)
+	}
 	return code, err
 }
 
+// memoryKills is what the kernel has counted, also of a sandbox that is gone.
 func (g *guest) memoryKills() int64 {
 	if g.group == nil {
 		return 0
 	}
-	return g.group.Events().MemoryKills
+	return max(g.group.Events().MemoryKills, g.killsAtEnd.Load())
 }
 
 // environment is what programs expect to be set, under what is asked for.
@@ -112,6 +120,7 @@ func (g *guest) remove(ctx context.Context) error {
 		errs = append(errs, g.sandbox.End(ctx))
 	}
 	if g.group != nil {
+		g.killsAtEnd.Store(g.memoryKills())
 		errs = append(errs, g.group.Remove(ctx))
 	}
 	if err := errors.Join(errs...); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/bwrap"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/launch"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/owner"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/seccomp"
@@ -33,7 +34,12 @@ type host struct {
 	thread   *spawn.Thread
 	images   []*launch.Image
 	launcher launcher
-	version  string // of what builds the namespaces
+	version  string // of what builds sandboxes
+
+	runsc   *gvisor.Program // nil with bubblewrap
+	bundles string          // the directory of gVisor's bundles once it is made
+
+	bundlesIn string // where that directory is, or empty with bubblewrap
 }
 
 // launcher starts what becomes a sandbox's process 1: another program than
@@ -57,16 +63,20 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 			err = errors.Join(err, h.close(undo))
 		}
 	}()
-	path, options, err := findBubblewrap(ctx, c.Bubblewrap)
+	path, options, err := h.find(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	h.version = "bubblewrap " + options.Version
 	if h.stateDir, err = prepareStateDir(c.StateDir); err != nil {
 		return nil, err
 	}
 	if err := reap(ctx, h.stateDir); err != nil {
 		c.Notice(err.Error())
+	}
+	if h.runsc != nil {
+		if err := h.findPlace(c.Users.Count > 0); err != nil {
+			return nil, err
+		}
 	}
 	if err := h.own(c); err != nil {
 		return nil, err
@@ -84,10 +94,24 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if h.runsc != nil {
+		h.launcher = h.gvisorLauncher(agent)
+		return h, nil
+	}
 	h.launcher = &launch.Bubblewrap{
 		Path: path, Options: options, Thread: h.thread, Agent: agent, Filter: filter, Mark: mark(h.owner.ID),
 	}
 	return h, nil
+}
+
+// find looks for what builds sandboxes: gVisor, or the bubblewrap that it answers.
+func (h *host) find(ctx context.Context, c Config) (path string, options bwrap.Options, err error) {
+	if c.Runtime == RuntimeGVisor {
+		return "", bwrap.Options{}, h.findRunsc(ctx, c.Runsc)
+	}
+	path, options, err = findBubblewrap(ctx, c.Bubblewrap)
+	h.version = "bubblewrap " + options.Version
+	return path, options, err
 }
 
 // mark is the name under which this host's processes show before they have
@@ -104,13 +128,16 @@ func (h *host) own(c Config) (err error) {
 		return err
 	}
 	h.owner, err = owner.Enter(h.stateDir, func(id string) owner.Record {
-		record := owner.Record{Mark: mark(id)}
+		record := owner.Record{Mark: mark(id), Bundles: h.bundlesOf(id)}
 		if h.missing == nil {
 			record.Cgroups = h.place.Host(id).Directories()
 		}
 		return record
 	})
-	if err != nil || h.missing != nil {
+	if err != nil {
+		return err
+	}
+	if err := h.makeBundles(); err != nil || h.missing != nil {
 		return err
 	}
 	h.group = h.place.Host(h.owner.ID)
@@ -161,7 +188,16 @@ func (h *host) close(ctx context.Context) error {
 		}
 		h.group = nil
 	}
+	if h.bundles != "" {
+		if err := removeBundles(h.bundles); err != nil {
+			return err
+		}
+		h.bundles = ""
+	}
 	var errs []error
+	if h.runsc != nil {
+		errs = append(errs, h.runsc.Close())
+	}
 	if h.owner != nil {
 		errs = append(errs, h.owner.Close())
 	}
@@ -171,14 +207,17 @@ func (h *host) close(ctx context.Context) error {
 	for _, image := range h.images {
 		errs = append(errs, image.Close())
 	}
-	h.owner, h.users, h.images = nil, nil, nil
+	h.owner, h.users, h.images, h.runsc = nil, nil, nil, nil
 	return errors.Join(errs...)
 }
 
 // reap removes what hosts that are gone have left.
 func reap(ctx context.Context, stateDir string) error {
 	return owner.Reap(ctx, stateDir, func(ctx context.Context, gone owner.Record) error {
-		return errors.Join(spawn.EndMarked(ctx, gone.Mark), cgroup.Reap(ctx, gone.Cgroups))
+		if err := errors.Join(spawn.EndMarked(ctx, gone.Mark), cgroup.Reap(ctx, gone.Cgroups)); err != nil {
+			return err
+		}
+		return removeBundles(gone.Bundles)
 	})
 }
 

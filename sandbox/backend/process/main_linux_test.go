@@ -23,6 +23,7 @@ import (
 const (
 	asCrashHost = "PROCESS_TEST_CRASH_HOST" // a host that works until it is killed; the value is its state directory
 	asUser      = "PROCESS_TEST_AS_USER"    // these tests under an ordinary user; the value is its directory
+	withGVisor  = "PROCESS_TEST_RUNSC"      // these tests with gVisor; the value is the path of runsc
 	hostSecret  = "PROCESS_TEST_SECRET"
 )
 
@@ -80,8 +81,13 @@ func testUsers() Users {
 // testConfig is a complete configuration for whoever runs the tests.
 func testConfig(tb testing.TB) Config {
 	tb.Helper()
+	c := Config{Users: testUsers(), StateDir: filepath.Join(tb.TempDir(), "state"), Notice: func(text string) { tb.Log("notice:", text) }}
+	if runsc := os.Getenv(withGVisor); runsc != "" {
+		c.Runtime, c.Runsc = RuntimeGVisor, runsc
+		return c
+	}
 	needBubblewrap(tb)
-	return Config{Users: testUsers(), StateDir: filepath.Join(tb.TempDir(), "state"), Notice: func(text string) { tb.Log("notice:", text) }}
+	return c
 }
 
 // newEngine is closed and looked over when the test ends.
@@ -97,7 +103,11 @@ func newEngine(tb testing.TB, c Config) *Engine {
 		}
 		nothingLeft(tb, c)
 	})
-	if d.Isolation != sandbox.IsolationContainer && os.Getenv(asUser) == "" {
+	want := sandbox.IsolationContainer
+	if c.Runtime == RuntimeGVisor {
+		want = sandbox.IsolationHardenedContainer
+	}
+	if d.Isolation != want && os.Getenv(asUser) == "" {
 		need(tb, false, "limits: "+d.IsolationEvidence.Reference)
 	}
 	return e

@@ -24,7 +24,7 @@ const probeTime = 30 * time.Second
 // file that it cannot hold.
 const (
 	trialMemory = 48 << 20
-	trialWrite  = 96 << 20
+	trialWrite  = 192 << 20
 )
 
 // probe makes a sandbox as all others are made, looks at it from outside and
@@ -33,10 +33,12 @@ const (
 func (e *Engine) probe(ctx context.Context) (report Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	config := e.config
-	config.MemoryBytes, config.Processes = trialMemory, leastProcesses
-	config.TmpBytes = 2 * trialWrite
-	trial := &Engine{host: e.host, config: config}
+	trial := &Engine{host: e.host, config: e.config.trial()}
+	if e.host.runsc != nil {
+		if trial.host, err = e.host.withAgent(); err != nil {
+			return Report{}, err
+		}
+	}
 	g, err := trial.make(ctx, 0, engine.StartRequest{Name: "probe", WorkDir: sandbox.DefaultWorkDir})
 	if err != nil {
 		return Report{}, unfit(err)
@@ -50,8 +52,23 @@ func (e *Engine) probe(ctx context.Context) (report Report, err error) {
 		return Report{}, err
 	}
 	e.probeLimits(ctx, g, &report)
+	if e.host.runsc != nil {
+		if err := report.demand(); err != nil {
+			return Report{}, err
+		}
+	}
 	report.declare(e.config, e.host.version)
 	return report, nil
+}
+
+// trial is the configuration of the probe's own sandbox.
+func (c Config) trial() Config {
+	c.MemoryBytes, c.Processes = trialMemory, leastProcesses
+	if c.Runtime == RuntimeGVisor {
+		c.MemoryBytes = leastMemoryGVisor
+	}
+	c.TmpBytes = 2 * trialWrite
+	return c
 }
 
 // probeWalls are the checks without which no sandbox is served.
@@ -64,8 +81,12 @@ func (e *Engine) probeWalls(ctx context.Context, g *guest, report *Report) error
 	probeNamespaces(g, report)
 	report.add("seccomp filter", status["Seccomp"] == "2" && status["NoNewPrivs"] == "1",
 		"mode "+status["Seccomp"]+", no new privileges "+status["NoNewPrivs"], "run a kernel with CONFIG_SECCOMP_FILTER")
-	report.add("capabilities", zero(status["CapEff"]) && zero(status["CapPrm"]) && zero(status["CapBnd"]),
-		"effective "+status["CapEff"]+", bounding "+status["CapBnd"], "replace this bubblewrap")
+	if e.host.runsc != nil {
+		e.probeGVisor(ctx, g, report)
+	} else {
+		report.add("capabilities", zero(status["CapEff"]) && zero(status["CapPrm"]) && zero(status["CapBnd"]),
+			"effective "+status["CapEff"]+", bounding "+status["CapBnd"], "replace this bubblewrap")
+	}
 	devices, err := os.ReadFile("/proc/" + strconv.Itoa(g.sandbox.PID) + "/net/dev")
 	lines := bytes.Count(devices, []byte("\n")) - 2 // a heading of two
 	report.add("network", err == nil && lines == 1 && bytes.Contains(devices, []byte(" lo:")),
@@ -139,7 +160,7 @@ func (e *Engine) probeCanaries(ctx context.Context, g *guest, report *Report) er
 	}
 	for _, place := range places {
 		place = filepath.Clean(place)
-		if !filepath.IsAbs(place) || e.shows(place) {
+		if !filepath.IsAbs(place) || e.shows(place) || place == "/sys" && e.host.runsc != nil { // gVisor has its own
 			continue
 		}
 		_, err := g.Stat(ctx, engine.FileRef{Root: "/", Path: place, Access: e.Access()[0]})
@@ -172,6 +193,11 @@ func (e *Engine) probeLimits(ctx context.Context, g *guest, report *Report) {
 		report.add("limits", false, limits+", because of "+e.host.missing.Found, e.host.missing.Remedy)
 		return
 	}
+	if e.host.runsc != nil {
+		e.probeGVisorProcesses(ctx, g, report)
+		e.probeMemory(ctx, g, report)
+		return
+	}
 	// The agent's own threads fill it; whether one more process is refused or the
 	// agent dies of it, the kernel has counted.
 	before := g.group.Events()
@@ -182,6 +208,11 @@ func (e *Engine) probeLimits(ctx context.Context, g *guest, report *Report) {
 	report.add("process limit", refused > 0, "cgroup "+e.host.place.Version()+", enforced", "give the host's cgroup the pids controller")
 
 	_ = g.group.Limit(leastProcesses)
+	e.probeMemory(ctx, g, report)
+}
+
+// probeMemory writes more than the sandbox may have.
+func (e *Engine) probeMemory(ctx context.Context, g *guest, report *Report) {
 	_ = g.Write(ctx, engine.FileRef{Root: "/tmp", Path: "/tmp/fill", Access: e.Access()[0]}, zeroes{}, trialWrite)
 	killed := g.group.Events().MemoryKills
 	report.add("memory limit", killed > 0, "cgroup "+e.host.place.Version()+", enforced, files included", "give the host's cgroup the memory controller")
@@ -201,12 +232,17 @@ func statusOf(pid int) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at a sandbox: %w", err)
 	}
+	return fields(string(content)), nil
+}
+
+// fields reads lines such as "Seccomp:\t2".
+func fields(content string) map[string]string {
 	status := map[string]string{}
-	for line := range strings.Lines(string(content)) {
+	for line := range strings.Lines(content) {
 		name, value, _ := strings.Cut(line, ":")
 		status[name] = strings.TrimSpace(value)
 	}
-	return status, nil
+	return status
 }
 
 func zero(hex string) bool { return hex != "" && strings.Trim(hex, "0") == "" }

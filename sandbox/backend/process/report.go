@@ -57,7 +57,10 @@ func (r *Report) reference(version string) string {
 func (r *Report) declare(config Config, version string) {
 	d := Declarations()
 	d.Isolation = sandbox.IsolationOSProcess
-	if r.held() {
+	switch {
+	case r.held() && config.Runtime == RuntimeGVisor:
+		d.Isolation = sandbox.IsolationHardenedContainer
+	case r.held():
 		d.Isolation = sandbox.IsolationContainer
 	}
 	d.IsolationEvidence = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: r.reference(version)}

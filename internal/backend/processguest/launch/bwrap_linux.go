@@ -49,14 +49,15 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 			s.closeOwn()
 		}
 	}()
-	info, err := s.plumb(&child)
-	if err != nil {
+	if err := s.plumb(&child); err != nil {
 		return nil, err
 	}
+	info, infoEnd, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the pipe to hear bubblewrap: %w", err)
+	}
 	defer info.Close()
-	infoFD := child.last()
-
-	args, err := b.arguments(req, &child, infoFD)
+	args, err := b.arguments(req, &child, child.add(infoEnd))
 	if err != nil {
 		return nil, err
 	}
@@ -81,37 +82,6 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 	launched = true
 	go s.watch()
 	return s, nil
-}
-
-// plumb makes the pipes and answers the end at which bubblewrap is heard; its
-// other end is the last of the child's descriptors.
-func (s *Sandbox) plumb(child *descriptors) (info *os.File, err error) {
-	stdin, in, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("make the agent's pipes: %w", err)
-	}
-	child.add(stdin)
-	s.In = in
-	out, stdout, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("make the agent's pipes: %w", err)
-	}
-	child.add(stdout)
-	s.Out = out
-	if s.words, err = page(); err != nil {
-		return nil, err
-	}
-	words, err := os.OpenFile(bwrap.Lookup(s.words), os.O_WRONLY, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the page for errors: %w", err)
-	}
-	child.add(words)
-	info, infoEnd, err := os.Pipe()
-	if err != nil {
-		return nil, fmt.Errorf("make the pipe to hear bubblewrap: %w", err)
-	}
-	child.add(infoEnd)
-	return info, nil
 }
 
 // arguments hands over what the sandbox is made of.
@@ -161,52 +131,4 @@ func (s *Sandbox) attach(ctx context.Context, info *os.File) error {
 		return errors.Join(context.Cause(ctx), kill(s.pidfd))
 	}
 	return nil
-}
-
-// closeOwn closes what the host holds of a sandbox that never was.
-func (s *Sandbox) closeOwn() {
-	for _, f := range []*os.File{s.Out, s.In, s.words, s.pidfd} {
-		if f != nil {
-			_ = f.Close()
-		}
-	}
-}
-
-// descriptors are what a child gets, each with its number there.
-type descriptors struct{ files []*os.File }
-
-func (d *descriptors) add(f *os.File) uintptr {
-	d.files = append(d.files, f)
-	return d.last()
-}
-
-func (d *descriptors) last() uintptr { return uintptr(len(d.files) - 1) }
-
-// content is a pipe that holds all of it already.
-func (d *descriptors) content(content []byte) (uintptr, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return 0, err
-	}
-	n := d.add(r)
-	if len(content) > 4096 { // what every pipe takes without a reader
-		return 0, errors.Join(errors.New("a file larger than a pipe"), w.Close())
-	}
-	_, err = w.Write(content)
-	return n, errors.Join(err, w.Close())
-}
-
-func (d *descriptors) open(path string) (uintptr, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	return d.add(f), nil
-}
-
-func (d *descriptors) close() {
-	for _, f := range d.files {
-		_ = f.Close() // the child has its own
-	}
-	d.files = nil
 }

@@ -25,8 +25,10 @@ type Sandbox struct {
 
 	monitor *os.Process
 	pidfd   *os.File
-	words   *os.File // what the monitor and process 1 said of errors
+	also    []*os.File // more processes of the host that the sandbox is made of
+	words   *os.File   // what the monitor and process 1 said of errors
 	ended   chan struct{}
+	leave   func() error // removes what was on disk
 }
 
 // Done is closed when process 1 and with it everything in the sandbox has ended.
@@ -35,8 +37,14 @@ func (s *Sandbox) Done() <-chan struct{} { return s.ended }
 // End kills the sandbox and returns when it is seen to have ended.
 func (s *Sandbox) End(ctx context.Context) error {
 	err := kill(s.pidfd)
+	for _, p := range s.also {
+		err = errors.Join(err, kill(p))
+	}
 	select {
 	case <-s.ended:
+		if s.leave != nil {
+			return s.leave()
+		}
 		return nil
 	case <-ctx.Done():
 		return errors.Join(fmt.Errorf("wait for the end of a sandbox: %w", context.Cause(ctx)), err)
@@ -51,9 +59,14 @@ func (s *Sandbox) Words() string { return read(s.words) }
 // 1; if somebody kills it, it takes process 1 along.
 func (s *Sandbox) watch() {
 	defer close(s.ended)
-	waitFor(s.pidfd)
+	parts := append([]*os.File{s.pidfd}, s.also...)
+	for _, p := range parts {
+		waitFor(p)
+	}
 	_, _ = s.monitor.Wait() // how it ended says nothing about process 1
-	_ = s.pidfd.Close()
+	for _, p := range parts {
+		_ = p.Close()
+	}
 	_ = s.words.Close()
 }
 

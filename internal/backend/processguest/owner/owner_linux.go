@@ -31,6 +31,8 @@ type Record struct {
 	Mark string `json:"mark"`
 	// Cgroups are its directories in the cgroup file systems.
 	Cgroups []string `json:"cgroups,omitempty"`
+	// Bundles is its directory for what sandboxes are made of.
+	Bundles string `json:"bundles,omitempty"`
 }
 
 // Host is this host's own part of the directory. [Host.Close] gives it up.

@@ -54,6 +54,25 @@ type Child struct {
 	Credential *syscall.Credential
 	// Group is the cgroup it is born in; nil is the thread's own.
 	Group *cgroup.Group
+	// Apart gives it namespaces of its own, in which it is root and its user of
+	// the host is the only one there is: it can build more, and what it mounts
+	// goes when it goes.
+	Apart bool
+}
+
+// apart is what Apart adds. The kernel gives the process its user before the
+// first instruction of its program, in the namespace and outside.
+func (c Child) apart(attr *syscall.SysProcAttr) {
+	uid, gid := os.Geteuid(), os.Getegid()
+	if c.Credential != nil {
+		uid, gid = int(c.Credential.Uid), int(c.Credential.Gid)
+	}
+	attr.Cloneflags = syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
+	// Only who may change its groups can empty them; an ordinary user keeps its own.
+	attr.GidMappingsEnableSetgroups = c.Credential != nil
+	attr.Credential = &syscall.Credential{NoSetGroups: c.Credential == nil}
 }
 
 // NewThread starts the thread. Close ends it.
@@ -162,6 +181,9 @@ func start(child Child) (*os.Process, error) {
 	attr := &os.ProcAttr{
 		Dir: "/", Env: []string{}, Files: child.Files, // a nil environment would be our own
 		Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: child.Credential, Setsid: true},
+	}
+	if child.Apart {
+		child.apart(attr.Sys)
 	}
 	var process *os.Process
 	run := func() (err error) {
