@@ -83,7 +83,7 @@ func runCode() Suite {
 
 func (s *Scene) program(ctx context.Context, source string, p sandbox.Program) (sandbox.ExecResult, error) {
 	if source == "" {
-		return sandbox.ExecResult{}, skip("the subject has no such program")
+		return sandbox.ExecResult{}, skip("without such a program in the backend's language")
 	}
 	p.Source = []byte(source)
 	return s.RunCode(ctx, p)

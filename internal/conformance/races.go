@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	stdpath "path"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+const (
+	// raceRounds is how often each race is run.
+	raceRounds = 200
+	// leastSwaps is how often the swapper must have won its own part of the race for
+	// its answer to count.
+	leastSwaps = 50
+)
+
+// races are run against a program in the guest that exchanges a real file or
+// directory with a link all the while.
+func races() Suite {
+	files := func(more ...sandbox.Capability) []sandbox.Capability {
+		return append([]sandbox.Capability{sandbox.CapabilityFilesIn}, more...)
+	}
+	return Suite{Name: "RACES", Gate: sandbox.CapabilityExec, Probes: []Probe{
+		{Name: "a-read-through-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesOut), Run: func(ctx context.Context, s *Scene) error {
+			return s.race(ctx, directory, func(race string) error { return s.neverSecret(ctx, race+"/secret.txt") })
+		}},
+		{Name: "a-read-of-a-swapped-file", Layout: Links, Needs: files(sandbox.CapabilityFilesOut), Run: func(ctx context.Context, s *Scene) error {
+			return s.race(ctx, leaf, func(race string) error { return s.neverSecret(ctx, race) })
+		}},
+		{Name: "a-stat-through-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesOut), Run: func(ctx context.Context, s *Scene) error {
+			return s.race(ctx, directory, func(race string) error {
+				if entry, err := s.Stat(ctx, race+"/sub/leaf.txt"); err == nil {
+					return fmt.Errorf("stat found what is outside: %+v", entry)
+				}
+				return nil
+			})
+		}},
+		{Name: "a-write-through-a-swapped-directory", Layout: Links, Needs: files(), Run: func(ctx context.Context, s *Scene) error {
+			err := s.race(ctx, directory, func(race string) error {
+				_ = s.write(ctx, race+"/landed.txt", "x") // refused or not: only where it lands matters
+				_ = s.write(ctx, race+"/deep/landed.txt", "x")
+				return nil
+			})
+			return errors.Join(err, s.absent(ctx, s.outside+"/landed.txt"), s.absent(ctx, s.outside+"/deep"))
+		}},
+		{Name: "a-write-onto-a-swapped-file", Layout: Links, Needs: files(), Run: func(ctx context.Context, s *Scene) error {
+			err := s.race(ctx, leaf, func(race string) error {
+				_ = s.write(ctx, race, "overwritten")
+				return nil
+			})
+			return errors.Join(err, s.survives(ctx, s.outside+"/secret.txt", secret))
+		}},
+		{Name: "a-removal-through-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesDelete), Run: func(ctx context.Context, s *Scene) error {
+			err := s.race(ctx, directory, func(race string) error {
+				_ = s.Remove(ctx, race+"/secret.txt", false)
+				_ = s.Remove(ctx, race+"/sub", true)
+				return nil
+			})
+			return errors.Join(err, s.survives(ctx, s.outside+"/secret.txt", secret), s.survives(ctx, s.outside+"/sub/leaf.txt", secret))
+		}},
+		{Name: "a-recursive-removal-over-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesDelete), Run: func(ctx context.Context, s *Scene) error {
+			err := s.race(ctx, directory, func(race string) error {
+				_ = s.Remove(ctx, race, true)
+				_ = s.write(ctx, race+"/again.txt", "x") // so that there is something to exchange
+				return nil
+			})
+			return errors.Join(err, s.survives(ctx, s.outside+"/secret.txt", secret), s.survives(ctx, s.outside+"/sub/leaf.txt", secret))
+		}},
+		{Name: "a-listing-of-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesList), Run: func(ctx context.Context, s *Scene) error {
+			return s.race(ctx, directory, func(race string) error {
+				entries, err := s.List(ctx, race)
+				for _, e := range entries {
+					if err == nil && stdpath.Base(e.Path) == "sub" {
+						return errors.New("the listing shows what is outside")
+					}
+				}
+				return nil
+			})
+		}},
+	}}
+}
+
+// What is exchanged with a link to its like outside.
+const (
+	directory = "directory"
+	leaf      = "file"
+)
+
+// race plants the two things, starts the swapper, waits until it is seen at work,
+// runs the attacked operation many times and ends the swapper.
+func (s *Scene) race(ctx context.Context, kind string, operation func(race string) error) error {
+	dir, target := "swapped", s.outside
+	err := s.guest.WriteFile(s.work+"/"+dir+"/race/secret.txt", []byte(insideText))
+	if kind == leaf {
+		target = s.outside + "/secret.txt"
+		err = errors.Join(s.guest.Remove(s.work+"/"+dir+"/race"), s.guest.WriteFile(s.work+"/"+dir+"/race", []byte(insideText)))
+	}
+	if err = errors.Join(err, s.guest.Symlink(s.work+"/"+dir+"/decoy", target)); err != nil {
+		return notShown("planting the race: %v", err)
+	}
+	if _, err := s.enter(ctx); err != nil {
+		return err
+	}
+
+	until, end := io.Pipe()
+	type ended struct {
+		answer answer
+		err    error
+	}
+	swapper := make(chan ended, 1)
+	go func() {
+		a, err := s.ask(ctx, sandbox.Command{Args: []string{"swap", s.work + "/" + dir}, Stdin: until, Timeout: probeBound})
+		_ = until.Close() // so that nobody waits to write to a program that is gone
+		swapper <- ended{a, err}
+	}()
+	s.seeBoth(ctx, dir+"/race")
+	for range raceRounds {
+		if err = operation(dir + "/race"); err != nil || ctx.Err() != nil {
+			break
+		}
+	}
+	_ = end.Close()
+	result := <-swapper
+	switch {
+	case err != nil:
+		return err
+	case result.err != nil:
+		return notShown("the swapper: %v", result.err)
+	case result.answer.Tried < leastSwaps:
+		return notShown("the swapper exchanged %d times", result.answer.Tried)
+	}
+	return nil
+}
+
+// seeBoth looks until the place has been a link and something else, so that the
+// race is on; without a way to look it is taken to be.
+func (s *Scene) seeBoth(ctx context.Context, path string) {
+	if !s.has(sandbox.CapabilityFilesOut) {
+		return
+	}
+	var link, real bool
+	for range 20_000 {
+		entry, err := s.Stat(ctx, path)
+		if err == nil {
+			link = link || entry.Kind == sandbox.EntrySymlink
+			real = real || entry.Kind != sandbox.EntrySymlink
+		}
+		if link && real || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// neverSecret reads; it may be refused, and it may get what is inside.
+func (s *Scene) neverSecret(ctx context.Context, path string) error {
+	got, err := s.ReadFile(ctx, path, maxRead)
+	if strings.Contains(string(got), secret) {
+		return errors.Join(errors.New("the secret was read"), err)
+	}
+	return nil
+}
