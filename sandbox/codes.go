@@ -78,6 +78,7 @@ const (
 	CodeBackendUnknown      Code = "backend.unknown"
 	CodeBackendNotPermitted Code = "backend.declarations_invalid"
 	CodeBackendClosed       Code = "backend.closed"
+	CodeBackendUnfit        Code = "backend.host_unfit"
 
 	// Documents.
 
@@ -204,6 +205,7 @@ var codeTable = [...]codeInfo{
 	{CodeBackendUnknown, ErrLookup, "No backend has that name", "The workload names a backend that is not shipped, or that the host did not register."},
 	{CodeBackendNotPermitted, ErrPermission, "Backend's declarations cannot be trusted", "What the backend says of itself is unreadable, contradicts itself or does not match what it implements."},
 	{CodeBackendClosed, ErrUnavailable, "Backend is closed", "The backend was closed and serves nothing more, also not through sessions it gave out."},
+	{CodeBackendUnfit, ErrUnsupported, "Machine cannot run the backend", "The backend needs something of its machine that is not installed, not enabled or not there. It refuses to start rather than confine less than it says."},
 	{CodeDocumentSyntax, ErrValue, "Document is not well formed", "The bytes are not one whole document: of this product, one JSON object in UTF-8; of another tool, what its format says."},
 	{CodeDocumentType, ErrValue, "Document field has the wrong type", "The field holds another JSON type than the schema says."},
 	{CodeDocumentUnknownField, ErrValue, "Document has a field this version does not know", "An unknown field may be a restriction. It is refused, never skipped. Names are compared exactly, case included."},

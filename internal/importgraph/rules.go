@@ -98,8 +98,8 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: layers, Libraries: join(kernel, waiting)},
-		{Tree: "sandbox/backend/docker", Own: layers, Libraries: join(docker, waiting)},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(kernel, waiting)},
+		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
 			Tree:      "internal/backend",
@@ -107,6 +107,21 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, hostNames, waiting),
 		},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
+		{
+			Tree: "internal/backend/guestagent", Own: []string{
+				"sandbox", "sandbox/engine", "internal/backend/guestagent/wire", "internal/backend/guestagent/flow",
+			},
+			Libraries: []string{"golang.org/x/sys/unix", "github.com/klauspost/compress/zstd"},
+		},
+		// What is inside the guest is small, and links none of the host.
+		{Tree: "internal/backend/guestagent/wire"},
+		{Tree: "internal/backend/guestagent/flow"},
+		{Tree: "internal/backend/guestagent/serve", Own: []string{"internal/backend/guestagent/wire", "internal/backend/guestagent/flow"}},
+		{
+			Tree: "internal/backend/guestagent/agent", Own: []string{"internal/backend/guestagent/wire", "internal/backend/guestagent/serve"},
+			Libraries: []string{"golang.org/x/sys/unix"},
+		},
+		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, waiting)},
 		{

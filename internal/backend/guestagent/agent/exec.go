@@ -1,0 +1,188 @@
+//go:build linux
+
+package agent
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/serve"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
+)
+
+// exec runs a program to its own end, whatever it leaves behind, and answers how
+// it ended. A program that is cancelled is answered for too, once it is gone.
+func (a *Agent) exec(c *serve.Call, e wire.Exec) (wire.Exit, error) {
+	for _, stream := range []uint8{wire.StreamOut, wire.StreamErr} {
+		if err := c.Open(stream, e.Window); err != nil {
+			return wire.Exit{}, err
+		}
+	}
+	s, err := openStdio(e.Stdin)
+	if err != nil {
+		return wire.Exit{}, err
+	}
+	defer s.close()
+	p, err := a.start(e, s)
+	if err != nil {
+		return wire.Exit{}, err
+	}
+	cut := s.carry(c, p.ended)
+	if e.Stdin {
+		_ = c.Accept() // a host that is gone cancels the call
+	}
+	cancelled := a.await(c, p, time.Duration(e.GraceMillis)*time.Millisecond)
+	exit := wire.Exit{Cut: cut()}
+	if cancelled {
+		return exit, errCancelled
+	}
+	if p.status.Signaled() {
+		exit.Signal = uint8(p.status.Signal())
+		exit.Code = 128 + exit.Signal
+	} else {
+		exit.Code = uint8(p.status.ExitStatus())
+	}
+	return exit, nil
+}
+
+func (a *Agent) start(e wire.Exec, s *stdio) (*process, error) {
+	if len(e.Args) == 0 || e.Args[0] == "" {
+		return nil, unix.EINVAL
+	}
+	if err := workingDirectory(e.Dir); err != nil {
+		return nil, err
+	}
+	file, err := lookUp(e.Args[0], e.Dir, e.Env)
+	if err != nil {
+		return nil, err
+	}
+	p, err := a.reaper.start(file, e.Args, &syscall.ProcAttr{
+		Dir: e.Dir, Env: e.Env, Files: s.childs(),
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	s.closeChilds()
+	if err != nil {
+		return nil, startError(err)
+	}
+	a.offerToKiller(p.pid)
+	return p, nil
+}
+
+// workingDirectory looks at the directory first, since a failed chdir and a
+// failed exec look the same.
+func workingDirectory(dir string) error {
+	if dir == "" || dir[0] != '/' {
+		return unix.EINVAL
+	}
+	var st unix.Stat_t
+	if err := unix.Stat(dir, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return unix.ENOTDIR
+	}
+	return nil
+}
+
+// startError is what fork and exec say in the words of their own.
+func startError(err error) error {
+	switch {
+	case errors.Is(err, unix.EAGAIN):
+		return errStatus(wire.StatusProcesses)
+	case errors.Is(err, unix.ENOEXEC), errors.Is(err, unix.ELIBBAD):
+		return errStatus(wire.StatusNotProgram)
+	case errors.Is(err, unix.E2BIG):
+		return errStatus(wire.StatusTooLong)
+	}
+	return err
+}
+
+// await returns when the program has ended, which it sees to when the call is
+// cancelled. It answers whether it did.
+func (a *Agent) await(c *serve.Call, p *process, grace time.Duration) (cancelled bool) {
+	select {
+	case <-p.ended:
+		return false
+	case <-c.Cancelled():
+	}
+	if grace > 0 {
+		a.reaper.signal(p, unix.SIGTERM)
+		a.reaper.signal(p, unix.SIGCONT)
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-p.ended:
+		case <-timer.C:
+		}
+	}
+	a.reaper.signal(p, unix.SIGKILL)
+	<-p.ended
+	return true
+}
+
+// stdio are the pipes of one program.
+type stdio struct {
+	in, out, err pipe
+	given        bool // there is standard input
+	pumps        sync.WaitGroup
+}
+
+func openStdio(stdin bool) (*stdio, error) {
+	s := &stdio{given: stdin, in: noPipe, out: noPipe, err: noPipe}
+	for _, p := range []*pipe{&s.in, &s.out, &s.err} {
+		if err := p.open(p == &s.in); err != nil {
+			s.close()
+			return nil, err
+		}
+	}
+	if !stdin {
+		s.in.closeOurs()
+	}
+	return s, nil
+}
+
+func (s *stdio) childs() []uintptr {
+	return []uintptr{uintptr(s.in.child), uintptr(s.out.child), uintptr(s.err.child)}
+}
+
+func (s *stdio) closeChilds() {
+	s.in.closeChild()
+	s.out.closeChild()
+	s.err.closeChild()
+}
+
+func (s *stdio) close() {
+	for _, p := range []*pipe{&s.in, &s.out, &s.err} {
+		p.closeChild()
+		p.closeOurs()
+	}
+}
+
+// carry moves the streams until the program has ended and its output is through.
+// The answer waits for that, and says whether an output was cut.
+func (s *stdio) carry(c *serve.Call, ended <-chan struct{}) (wait func() (cut bool)) {
+	if s.given {
+		s.pumps.Go(func() { feed(c, &s.in, ended) })
+	}
+	outputs := []*output{
+		{call: c, stream: wire.StreamOut, pipe: &s.out}, {call: c, stream: wire.StreamErr, pipe: &s.err},
+	}
+	for _, o := range outputs {
+		s.pumps.Go(o.carry)
+	}
+	return func() (cut bool) {
+		for _, o := range outputs {
+			o.programEnded()
+		}
+		s.in.interrupt()
+		s.pumps.Wait()
+		for _, o := range outputs {
+			cut = cut || o.cut
+		}
+		return cut
+	}
+}

@@ -1,0 +1,62 @@
+package guestagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
+)
+
+// The agent's answers that the engine seam has no word for.
+var (
+	// ErrProcesses: the guest may have no more processes.
+	ErrProcesses = errors.New("the guest has no room for another process")
+	// ErrNotProgram: the file is executable and nothing that the kernel can run.
+	ErrNotProgram = errors.New("the file is not a program that the guest can run")
+	// ErrBusy: somebody in the guest holds the file, or the agent all it may.
+	ErrBusy = errors.New("busy in the guest")
+)
+
+// outcomeErrors is what the agent's answers are in the engine's words.
+var outcomeErrors = map[wire.Status]error{
+	wire.StatusNotExist:     engine.ErrNotExist,
+	wire.StatusNotDirectory: engine.ErrNotDirectory,
+	wire.StatusIsDirectory:  engine.ErrIsDirectory,
+	wire.StatusNotRegular:   engine.ErrNotRegular,
+	wire.StatusThroughLink:  engine.ErrThroughLink,
+	wire.StatusNoSpace:      engine.ErrNoSpace,
+	wire.StatusPermission:   engine.ErrPermission,
+	wire.StatusSize:         engine.ErrSize,
+	wire.StatusMemory:       engine.ErrMemory,
+	wire.StatusProcesses:    ErrProcesses,
+	wire.StatusNotProgram:   ErrNotProgram,
+	wire.StatusTooLong:      errTooLong,
+	wire.StatusBusy:         ErrBusy,
+	wire.StatusInvalid:      errors.New("the guest agent cannot do that"),
+}
+
+// outcomeError is the error of a call that did not end well. ctx is what could
+// have cancelled it.
+func outcomeError(ctx context.Context, o wire.Outcome) error {
+	if o.Status == wire.StatusCancelled {
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		return errors.New("the guest agent ended the call")
+	}
+	err, known := outcomeErrors[o.Status]
+	switch {
+	case !known:
+		return fmt.Errorf("the guest's kernel answered error %d", o.Errno)
+	case o.Errno != 0:
+		return fmt.Errorf("%w (error %d of its kernel)", err, o.Errno)
+	}
+	return err
+}
+
+// queued is the error of a call that did not begin before its context ended.
+func queued(ctx context.Context) error {
+	return errors.Join(engine.ErrQueued, context.Cause(ctx))
+}

@@ -1,0 +1,215 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/bwrap"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/spawn"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/view"
+)
+
+// Bubblewrap launches with the program of that name.
+type Bubblewrap struct {
+	Path    string
+	Options bwrap.Options
+	Thread  *spawn.Thread
+	// Agent becomes process 1, under Filter.
+	Agent, Filter *Image
+	// Mark is the zeroth argument of what is started, by which [spawn.EndMarked]
+	// finds it.
+	Mark string
+}
+
+// Request is one sandbox.
+type Request struct {
+	View       view.View
+	Dir        string
+	Group      *cgroup.Group
+	Credential *syscall.Credential
+	Limits     Limits
+}
+
+// agentPath is where the agent stands in the sandbox, and all that its command
+// line says.
+const agentPath = "/run/agent"
+
+// Launch starts a sandbox. On an error nothing of it runs any more.
+func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) {
+	var child descriptors
+	defer child.close()
+	s := &Sandbox{ended: make(chan struct{})}
+	launched := false
+	defer func() {
+		if !launched {
+			s.closeOwn()
+		}
+	}()
+	info, err := s.plumb(&child)
+	if err != nil {
+		return nil, err
+	}
+	defer info.Close() //nolint:errcheck // it was read to its end or not at all
+	infoFD := child.last()
+
+	args, err := b.arguments(req, &child, infoFD)
+	if err != nil {
+		return nil, err
+	}
+	s.monitor, err = b.Thread.Start(ctx, spawn.Child{
+		Path: b.Path, Args: append([]string{b.Mark}, args...), Files: child.files,
+		Credential: req.Credential, Group: req.Group,
+	})
+	child.close()
+	if err != nil {
+		return nil, fmt.Errorf("start bubblewrap: %w", err)
+	}
+	if err := s.attach(ctx, info); err != nil {
+		words := read(s.words)
+		_ = s.monitor.Kill() // it may have ended by itself
+		_, _ = s.monitor.Wait()
+		if words != "" {
+			err = fmt.Errorf("bubblewrap: %.300q", words)
+		}
+		return nil, err
+	}
+	s.Limited = req.Limits.apply(s.PID)
+	launched = true
+	go s.watch()
+	return s, nil
+}
+
+// plumb makes the pipes and answers the end at which bubblewrap is heard; its
+// other end is the last of the child's descriptors.
+func (s *Sandbox) plumb(child *descriptors) (info *os.File, err error) {
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the agent's pipes: %w", err)
+	}
+	child.add(stdin)
+	s.In = in
+	out, stdout, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the agent's pipes: %w", err)
+	}
+	child.add(stdout)
+	s.Out = out
+	if s.words, err = page(); err != nil {
+		return nil, err
+	}
+	words, err := os.OpenFile(bwrap.Lookup(s.words), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open the page for errors: %w", err)
+	}
+	child.add(words)
+	info, infoEnd, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the pipe to hear bubblewrap: %w", err)
+	}
+	child.add(infoEnd)
+	return info, nil
+}
+
+// arguments hands over what the sandbox is made of.
+func (b *Bubblewrap) arguments(req Request, child *descriptors, info uintptr) ([]string, error) {
+	filter, err := b.Filter.Open()
+	if err != nil {
+		return nil, err
+	}
+	filterFD := child.add(filter)
+	agent, err := b.Agent.Open()
+	if err != nil {
+		return nil, err
+	}
+	agentFD := child.add(agent)
+	return bwrap.Command{
+		View: req.View, Program: agentPath, ProgramFD: agentFD, Dir: req.Dir,
+		Options: b.Options, Filter: filterFD, Info: info,
+		Content: child.content, Open: child.open,
+	}.Arguments()
+}
+
+// birthTime bounds the milliseconds that bubblewrap takes to make process 1.
+const birthTime = 10 * time.Second
+
+// attach learns of process 1 and takes hold of it. It does so also for a caller
+// that has gone: a bubblewrap that is killed before it has made the two of them
+// end together can leave process 1 behind.
+func (s *Sandbox) attach(ctx context.Context, info *os.File) error {
+	if err := info.SetReadDeadline(time.Now().Add(birthTime)); err != nil {
+		return fmt.Errorf("hear of process 1: %w", err)
+	}
+	said, err := io.ReadAll(io.LimitReader(info, 4096))
+	if err != nil {
+		return fmt.Errorf("hear of process 1: %w", err)
+	}
+	var numbers map[string]uint64
+	if err := json.Unmarshal(said, &numbers); err != nil || numbers["child-pid"] == 0 {
+		return errors.New("bubblewrap ended before it made process 1")
+	}
+	s.PID = int(numbers["child-pid"])
+	delete(numbers, "child-pid")
+	s.Namespaces = numbers
+	if s.pidfd, err = hold(s.PID, s.monitor.Pid); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), kill(s.pidfd))
+	}
+	return nil
+}
+
+// closeOwn closes what the host holds of a sandbox that never was.
+func (s *Sandbox) closeOwn() {
+	for _, f := range []*os.File{s.Out, s.In, s.words, s.pidfd} {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+// descriptors are what a child gets, each with its number there.
+type descriptors struct{ files []*os.File }
+
+func (d *descriptors) add(f *os.File) uintptr {
+	d.files = append(d.files, f)
+	return d.last()
+}
+
+func (d *descriptors) last() uintptr { return uintptr(len(d.files) - 1) }
+
+// content is a pipe that holds all of it already.
+func (d *descriptors) content(content []byte) (uintptr, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	n := d.add(r)
+	if len(content) > 4096 { // what every pipe takes without a reader
+		return 0, errors.Join(errors.New("a file larger than a pipe"), w.Close())
+	}
+	_, err = w.Write(content)
+	return n, errors.Join(err, w.Close())
+}
+
+func (d *descriptors) open(path string) (uintptr, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	return d.add(f), nil
+}
+
+func (d *descriptors) close() {
+	for _, f := range d.files {
+		_ = f.Close() // the child has its own
+	}
+	d.files = nil
+}

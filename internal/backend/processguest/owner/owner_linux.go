@@ -1,0 +1,178 @@
+// Package owner keeps, in one private directory, which hosts there are and what
+// each of them has made outside itself, so that what a host that died has left
+// can be found and removed by the next one.
+//
+// Each host has a directory with a record and a lock. The kernel drops the lock
+// however the host ends; who can take it knows that the host is gone. The record
+// is written before anything it names is made.
+package owner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Record is what a host may have made.
+type Record struct {
+	// Mark is the zeroth argument of its processes.
+	Mark string `json:"mark"`
+	// Cgroups are its directories in the cgroup file systems.
+	Cgroups []string `json:"cgroups,omitempty"`
+}
+
+// Host is this host's own part of the directory. [Host.Close] gives it up.
+type Host struct {
+	// ID is unique among the hosts of the machine.
+	ID string
+
+	dir  string
+	lock *os.File
+}
+
+const (
+	hostPrefix = "host-"
+	recordFile = "record.json"
+	lockFile   = "lock"
+)
+
+// Private makes dir, or accepts the one that is there if nobody else can reach
+// into it: a real directory, this user's, mode 0700.
+func Private(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("make the directory above it: %w", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	var s unix.Stat_t
+	if err := unix.Lstat(dir, &s); err != nil {
+		return err
+	}
+	if s.Mode&unix.S_IFMT != unix.S_IFDIR || s.Mode&0o777 != 0o700 || int(s.Uid) != os.Geteuid() {
+		return errors.New("it is not a directory of this user alone (mode 0700)")
+	}
+	return nil
+}
+
+// Enter takes a place in the directory, with the record that describe makes for
+// its id. A host that reaps may take a place for abandoned before it is locked;
+// then another is taken.
+func Enter(dir string, describe func(id string) Record) (*Host, error) {
+	var err error
+	for range 8 {
+		var h *Host
+		if h, err = newHost(dir); err != nil {
+			return nil, err
+		}
+		if err = h.enter(describe(h.ID)); err == nil {
+			return h, nil
+		}
+		err = errors.Join(fmt.Errorf("note this host: %w", err), h.Close())
+	}
+	return nil, err
+}
+
+func newHost(dir string) (*Host, error) {
+	random := make([]byte, 8)
+	if _, err := rand.Read(random); err != nil {
+		return nil, fmt.Errorf("choose a host's id: %w", err)
+	}
+	id := hex.EncodeToString(random)
+	return &Host{ID: id, dir: filepath.Join(dir, hostPrefix+id)}, nil
+}
+
+// enter locks before it names anything: a directory without a record has made
+// nothing.
+func (h *Host) enter(record Record) error {
+	if err := os.Mkdir(h.dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(h.dir, lockFile), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	h.lock = lock
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
+	}
+	content, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	partial := filepath.Join(h.dir, recordFile+".partial")
+	if err := os.WriteFile(partial, content, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(partial, filepath.Join(h.dir, recordFile))
+}
+
+// Close removes the host's part. Call it when nothing that its record names is
+// left.
+func (h *Host) Close() error {
+	err := os.RemoveAll(h.dir)
+	if h.lock != nil {
+		err = errors.Join(err, h.lock.Close())
+		h.lock = nil
+	}
+	return err
+}
+
+// Reap calls clean with the record of each host that is gone, and forgets the
+// host when that succeeds. Two hosts that reap at once do not meet.
+func Reap(ctx context.Context, dir string, clean func(context.Context, Record) error) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look for hosts that are gone: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), hostPrefix) {
+			continue
+		}
+		if err := reap(ctx, filepath.Join(dir, e.Name()), clean); err != nil {
+			errs = append(errs, fmt.Errorf("clean up after a host that is gone: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func reap(ctx context.Context, dir string, clean func(context.Context, Record) error) error {
+	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		// A host that is just coming, or that died as it came or went. It names
+		// nothing; an empty directory goes, and one that is being filled stays.
+		_ = os.Remove(filepath.Join(dir, recordFile))
+		_ = os.Remove(dir)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer lock.Close() //nolint:errcheck // nothing was written to it
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil // the host lives, or somebody else is at it
+	}
+	content, err := os.ReadFile(filepath.Join(dir, recordFile))
+	if err == nil {
+		var record Record
+		if err := json.Unmarshal(content, &record); err != nil {
+			return fmt.Errorf("read its record: %w", err)
+		}
+		if err := clean(ctx, record); err != nil {
+			return err
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
