@@ -51,12 +51,7 @@ func badPrograms() Suite {
 			}
 			return err
 		}},
-		{Name: "forking-away-outlives-no-call", Run: func(ctx context.Context, s *Scene) error {
-			if _, err := s.do(ctx, "away"); err != nil {
-				return err
-			}
-			return s.attack(ctx, "processes", processNamespace())
-		}},
+		{Name: "forking-away-stays-in-its-sandbox", Run: forksAway},
 		{Name: "closing-every-stream-is-no-end", Run: func(ctx context.Context, s *Scene) error {
 			result, err := s.run(ctx, sandbox.Command{Args: []string{"closed"}})
 			if err == nil && result.ExitCode != 3 {
@@ -93,6 +88,33 @@ func badPrograms() Suite {
 			return s.stillWorks(ctx)
 		}},
 	})}
+}
+
+// forksAway leaves a program behind in a session of its own. It may go on in its
+// sandbox, as one that serves others does; another sandbox does not see it, and it
+// goes with its own.
+func forksAway(ctx context.Context, s *Scene) error {
+	other, _, err := s.neighbour(ctx, func(r *sandbox.AcquireRequest) { r.Key.Thread += "/neighbour" })
+	if err != nil {
+		return err
+	}
+	if _, err := s.do(ctx, "away"); err != nil {
+		return err
+	}
+	if err := other.attack(ctx, "processes", processNamespace()); err != nil {
+		return fmt.Errorf("in another sandbox: %w", err)
+	}
+	if err := s.dispose(ctx); err != nil {
+		return err
+	}
+	next, _, err := s.neighbour(ctx, func(*sandbox.AcquireRequest) {})
+	if err != nil {
+		return err
+	}
+	if err := next.attack(ctx, "processes", processNamespace()); err != nil {
+		return fmt.Errorf("in the next sandbox of the key: %w", err)
+	}
+	return nil
 }
 
 // noProgram checks what becomes of a command that cannot be started: an error or a

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,12 +38,32 @@ func (s *Scene) enter(ctx context.Context) (*foothold, error) {
 		return nil, notShown("uploading the prober: %v", err)
 	}
 	in := &foothold{path: s.work + "/" + proberName}
-	result, err := s.Exec(ctx, sandbox.Command{Args: []string{in.path, "nothing"}, Timeout: execBound})
+	start := func() (sandbox.ExecResult, error) {
+		return s.Exec(ctx, sandbox.Command{Args: []string{in.path, "nothing"}, Timeout: execBound})
+	}
+	result, err := start()
+	for _, change := range changeMode {
+		if err == nil && result.ExitCode == 0 {
+			break
+		}
+		// Uploaded files need not be programs; the guest can say that this one is.
+		_, _ = s.Exec(ctx, sandbox.Command{Args: append(slices.Clone(change), in.path), Timeout: execBound})
+		result, err = start()
+	}
 	if err != nil || result.ExitCode != 0 {
 		return nil, notShown("the uploaded prober does not run (exit code %d, %s): %v", result.ExitCode, sandbox.Echo(sandbox.Text(result.Stderr)), err)
 	}
 	s.inside = in
 	return in, nil
+}
+
+// changeMode are the ways in which guests make a file a program; the file's path
+// follows.
+var changeMode = [][]string{
+	{"chmod", "0755"},
+	{"busybox", "chmod", "0755"},
+	{"/bin/sh", "-c", `chmod 0755 "$0"`},
+	{"python3", "-c", "import os, sys; os.chmod(sys.argv[1], 0o755)"},
 }
 
 // run runs the prober with the command's arguments.

@@ -23,7 +23,7 @@ func nothingLeftBehind() Suite {
 	}
 	return Suite{Name: "NOTHING_LEFT_BEHIND", Probes: []Probe{
 		{Name: "a-call-leaves-no-program", Needs: []sandbox.Capability{exec, in}, Run: func(ctx context.Context, s *Scene) error {
-			for _, args := range [][]string{{"nothing"}, {"away"}, {"exit", "3"}} {
+			for _, args := range [][]string{{"nothing"}, {"exit", "3"}, {"abort"}} {
 				if _, err := s.run(ctx, sandbox.Command{Args: args}); err != nil {
 					return err
 				}

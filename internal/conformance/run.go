@@ -56,6 +56,13 @@ func complete(subject *Subject) error {
 	if subject.Spec.WorkDir == "" {
 		subject.Spec.WorkDir = sandbox.DefaultWorkDir
 	}
+	if subject.Spec.FilesIn == nil {
+		// The probes write more, and more often, than workloads do by default. A
+		// probe of the limits states its own.
+		limits := sandbox.DefaultTransferLimits()
+		limits.MaxFiles, limits.MaxTotalBytes = 1<<20, 1<<34
+		subject.Spec.FilesIn = &limits
+	}
 	if subject.Architecture == "" {
 		subject.Architecture = runtime.GOARCH
 	}

@@ -5,6 +5,6 @@ package prober
 // digests are what the embedded programs must be, unpacked: the lower-case
 // hexadecimal SHA-256 and the size in bytes.
 var digests = map[string]digest{
-	"amd64": {"af0a91ec4d655b74118c6bb75c18fbeece3ff2c7c554bb19431125bfc632fa55", 2511010},
-	"arm64": {"e2c955b3f0120dccee023d9141295e125e0837a6d3e8fa6df8dd8ce885742006", 2424994},
+	"amd64": {"bb2211264c45a4ba3c1a895912f6e60188c578fc9750fa65ebf02783c3f2a6f2", 2511010},
+	"arm64": {"a93623bc8d215c8aad579f65a1fc3b63720c04a742dcf2014249f14bb894e267", 2424994},
 }

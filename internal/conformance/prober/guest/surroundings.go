@@ -136,7 +136,7 @@ func kernel([]string) answer {
 	for _, path := range []string{
 		"/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/hostname",
 		"/proc/sys/kernel/pid_max", "/proc/sys/vm/overcommit_memory", "/proc/sys/vm/drop_caches", "/proc/sys/fs/file-max",
-		"/proc/sys/net/ipv4/ip_forward", "/proc/self/loginuid", "/proc/1/oom_score_adj", "/proc/1/mem", "/proc/1/uid_map",
+		"/proc/sys/net/ipv4/ip_forward", "/proc/1/oom_score_adj", "/proc/1/mem", "/proc/1/uid_map",
 		"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/memory.limit_in_bytes",
 		"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/release_agent", "/sys/fs/cgroup/pids/cgroup.procs",
 	} {
