@@ -41,7 +41,8 @@ func runCode() Suite {
 		}},
 		{Name: "a-cancelled-call-is-the-callers", Run: func(ctx context.Context, s *Scene) error {
 			ctx, cancel := context.WithCancel(ctx)
-			cancel()
+			defer cancel()
+			defer time.AfterFunc(loopBound, cancel).Stop()
 			_, err := s.program(ctx, s.subject.Programs.Loop, sandbox.Program{})
 			switch {
 			case errors.Is(err, errSkip):
