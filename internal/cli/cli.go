@@ -39,9 +39,11 @@ type Env struct {
 type Backend struct {
 	// Declarations are what it says of itself before it is started.
 	Declarations func() sandbox.Declarations
+	// Probe, for a backend that depends on its machine, looks at this one.
+	Probe func(ctx context.Context) (sandbox.Declarations, error)
 	// Start makes it. notice may be called with lines for a person. stop is never
 	// nil where err is.
-	Start func(notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
+	Start func(ctx context.Context, notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
 }
 
 // app is one invocation.

@@ -60,7 +60,7 @@ func (i invocation) run(t *testing.T, args ...string) result {
 		Version: "1.2.3", Guests: map[string]string{"javascript": "sha256:" + strings.Repeat("0", 64)},
 		Backends: map[string]cli.Backend{"memory": {
 			Declarations: func() sandbox.Declarations { return sandboxtest.Declarations(i.engine) },
-			Start: func(func(string)) (router.Backend, func(context.Context) error, error) {
+			Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
 				return sandboxtest.Backend(t, i.engine), func(context.Context) error { return nil }, nil
 			},
 		}},

@@ -113,7 +113,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 		accept = append(accept, digest)
 	}
 	var heard notices
-	b, stop, err := a.start(a.backendFor(document, o), heard.hear)
+	b, stop, err := a.start(ctx, a.backendFor(document, o), heard.hear)
 	if err != nil {
 		return err
 	}
@@ -181,13 +181,15 @@ func (a *app) backendFor(document []byte, o runOptions) string {
 		}
 	}
 	for _, name := range sortedKeys(a.env.Backends) {
-		return name
+		if a.env.Backends[name].Probe == nil {
+			return name
+		}
 	}
 	return ""
 }
 
 // start makes the backend.
-func (a *app) start(name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
+func (a *app) start(ctx context.Context, name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
 	b, ok := a.env.Backends[name]
 	if !ok {
 		return nil, nil, sandbox.Finding{
@@ -196,7 +198,7 @@ func (a *app) start(name string, notice func(string)) (router.Backend, func(cont
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
 	}
-	return b.Start(notice)
+	return b.Start(ctx, notice)
 }
 
 // call runs the program in a sandbox that is gone afterwards.

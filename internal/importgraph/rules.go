@@ -253,7 +253,7 @@ var (
 	wasm          = []string{"github.com/tetratelabs/wazero"}
 	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
 	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
-	kernel        = join(kernelFilters, []string{"golang.org/x/sys"})
+	kernel        = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
 	stateFile     = []string{"go.etcd.io/bbolt"}
 	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}

@@ -75,11 +75,24 @@ func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Sta
 	if err != nil {
 		return engine.Started{}, err
 	}
+	if !e.admit(g) {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
+		defer cancel()
+		return engine.Started{}, errors.Join(engine.ErrGone, g.remove(undo))
+	}
+	return engine.Started{Guest: g, Origin: sandbox.OriginCreated, Labels: maps.Clone(g.labels)}, nil
+}
+
+// admit makes a new sandbox one of the engine's, unless that closes already.
+func (e *Engine) admit(g *guest) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.guests[req.Name] = g
+	if e.closing {
+		return false
+	}
+	e.guests[g.name] = g
 	e.watched.Go(func() { e.watch(g) })
-	return engine.Started{Guest: g, Origin: sandbox.OriginCreated, Labels: maps.Clone(g.labels)}, nil
+	return true
 }
 
 // enter answers the sandbox there is, or counts the one that is to be made: then

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/view"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -124,7 +125,7 @@ func probeNamespaces(g *guest, report *Report) {
 
 // probeCanaries looks from inside for what must not be there.
 func (e *Engine) probeCanaries(ctx context.Context, g *guest, report *Report) error {
-	canary := filepath.Join(e.host.stateDir, "canary-"+e.host.owner.ID)
+	canary := e.host.owner.Path("canary")
 	if err := os.WriteFile(canary, []byte("canary"), 0o600); err != nil {
 		return fmt.Errorf("leave a canary: %w", err)
 	}
@@ -154,14 +155,12 @@ func (e *Engine) probeCanaries(ctx context.Context, g *guest, report *Report) er
 // shows reports whether a place is part of the view by intent.
 func (e *Engine) shows(place string) bool {
 	for _, entry := range e.host.view {
-		if within(place, entry.Path) || within(entry.Path, place) {
+		if view.Within(place, entry.Path) || view.Within(entry.Path, place) {
 			return true
 		}
 	}
-	return within(sandbox.DefaultWorkDir, place) || place == "/tmp"
+	return view.Within(sandbox.DefaultWorkDir, place) || place == "/tmp"
 }
-
-func within(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+"/") }
 
 // probeLimits tries what the cgroup enforces; the sandbox does not survive it.
 func (e *Engine) probeLimits(ctx context.Context, g *guest, report *Report) {
@@ -177,7 +176,7 @@ func (e *Engine) probeLimits(ctx context.Context, g *guest, report *Report) {
 	// agent dies of it, the kernel has counted.
 	before := g.group.Events()
 	if err := g.group.Limit(before.Processes); err == nil {
-		_, _ = g.Client.Exec(ctx, engine.ExecRequest{Args: []string{"/run/agent"}, Dir: "/"})
+		_, _ = g.Client.Exec(ctx, engine.ExecRequest{Args: []string{view.Agent}, Dir: "/"})
 	}
 	refused := g.group.Events().ForksRefused - before.ForksRefused
 	report.add("process limit", refused > 0, "cgroup "+e.host.place.Version()+", enforced", "give the host's cgroup the pids controller")
@@ -232,4 +231,3 @@ func unfit(err error) error {
 		Required: "user, mount, process and network namespaces for the host's user", Remedy: remedy,
 	}.Refusal(err)
 }
-

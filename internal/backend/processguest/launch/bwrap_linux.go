@@ -37,10 +37,6 @@ type Request struct {
 	Limits     Limits
 }
 
-// agentPath is where the agent stands in the sandbox, and all that its command
-// line says.
-const agentPath = "/run/agent"
-
 // Launch starts a sandbox. On an error nothing of it runs any more.
 func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) {
 	var child descriptors
@@ -130,7 +126,7 @@ func (b *Bubblewrap) arguments(req Request, child *descriptors, info uintptr) ([
 	}
 	agentFD := child.add(agent)
 	return bwrap.Command{
-		View: req.View, Program: agentPath, ProgramFD: agentFD, Dir: req.Dir,
+		View: req.View, Program: view.Agent, ProgramFD: agentFD, Dir: req.Dir,
 		Options: b.Options, Filter: filterFD, Info: info,
 		Content: child.content, Open: child.open,
 	}.Arguments()

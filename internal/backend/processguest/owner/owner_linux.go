@@ -8,6 +8,7 @@
 package owner
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -17,7 +18,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -105,6 +108,13 @@ func (h *Host) enter(record Record) error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
 	}
+	began, err := startTime(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(lock, "%d %s", os.Getpid(), began); err != nil {
+		return err
+	}
 	content, err := json.Marshal(record)
 	if err != nil {
 		return err
@@ -115,6 +125,9 @@ func (h *Host) enter(record Record) error {
 	}
 	return os.Rename(partial, filepath.Join(h.dir, recordFile))
 }
+
+// Path is where a file of this host's own may stand, which goes with the host.
+func (h *Host) Path(name string) string { return filepath.Join(h.dir, name) }
 
 // Close removes the host's part. Call it when nothing that its record names is
 // left.
@@ -159,7 +172,7 @@ func reap(ctx context.Context, dir string, clean func(context.Context, Record) e
 		return err
 	}
 	defer lock.Close() //nolint:errcheck // nothing was written to it
-	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if !take(ctx, lock) {
 		return nil // the host lives, or somebody else is at it
 	}
 	content, err := os.ReadFile(filepath.Join(dir, recordFile))
@@ -175,4 +188,54 @@ func reap(ctx context.Context, dir string, clean func(context.Context, Record) e
 		return err
 	}
 	return os.RemoveAll(dir)
+}
+
+// take locks unless the host lives. One that was killed as it started a process
+// holds its lock through that for a moment longer.
+func take(ctx context.Context, lock *os.File) bool {
+	const moment = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	pause := time.NewTicker(5 * time.Millisecond)
+	defer pause.Stop()
+	for unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		if lives(lock) {
+			return false
+		}
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// lives reports whether the process that a lock names is there; one that names
+// none is of a host that is just coming.
+func lives(lock *os.File) bool {
+	content := make([]byte, 64)
+	n, _ := lock.ReadAt(content, 0) // the end of the file is an error
+	var pid int
+	var began string
+	if _, err := fmt.Sscanf(string(content[:n]), "%d %s", &pid, &began); err != nil {
+		return true
+	}
+	now, err := startTime(pid)
+	return err == nil && now == began
+}
+
+// startTime is when a process began, in the kernel's ticks, which together with
+// its number names it for as long as the machine runs. A zombie has ended.
+func startTime(pid int) (string, error) {
+	content, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return "", err
+	}
+	// The name before it is in parentheses and may hold anything.
+	fields := strings.Fields(string(content[bytes.LastIndexByte(content, ')')+1:]))
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return "", errors.New("no such process")
+	}
+	return fields[19], nil
 }

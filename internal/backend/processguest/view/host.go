@@ -15,8 +15,8 @@ import (
 // etc are the files and directories below /etc that programs of /usr do not work
 // without. None says anything about the host's users, network or services.
 var etc = []string{
-	"ld.so.cache",  // the loader
-	"alternatives", // what /usr/bin/java, cc, … lead to
+	"ld.so.cache",                                             // the loader
+	"alternatives",                                            // what /usr/bin/java, cc, … lead to
 	"ssl/certs", "ssl/openssl.cnf", "pki/tls", "pki/ca-trust", // certificates
 	"localtime", "mime.types", "protocols", "services", // tables
 	"java-*-openjdk", // the JVM's own configuration, without which it does not start

@@ -68,6 +68,9 @@ const (
 	User = "sandbox"
 )
 
+// Agent is where process 1 is started from.
+const Agent = "/run/agent"
+
 // Hostname is what every sandbox calls itself.
 const Hostname = "sandbox"
 
@@ -104,7 +107,7 @@ func Make(base View, workDir string, sizes Sizes) (View, error) {
 // admits refuses a work directory at, above or in anything but /tmp.
 func (v View) admits(workDir string) error {
 	ok := path.IsAbs(workDir) && path.Clean(workDir) == workDir && workDir != "/"
-	for _, e := range v {
+	for _, e := range append(slices.Clone(v), Entry{Path: Agent}) {
 		inTmp := e.Path == "/tmp" && strings.HasPrefix(workDir, "/tmp/")
 		ok = ok && (inTmp || !Within(workDir, e.Path) && !Within(e.Path, workDir))
 	}
