@@ -39,7 +39,7 @@ type call struct {
 func newCall(c *Client, s shape) *call {
 	one := &call{client: c, shape: s, reply: make(chan []byte, 1), over: make(chan struct{})}
 	if s.in > 0 {
-		one.credit = flow.NewCredit(0, s.in)
+		one.credit = flow.NewCredit(wire.FirstCredit, s.in)
 	}
 	for stream, window := range map[uint8]int{wire.StreamOut: s.out, wire.StreamErr: s.err} {
 		if window > 0 {

@@ -190,7 +190,7 @@ func receiveData(in *bufio.Reader, ring *flow.Ring, n int) error {
 // begin sends a request, once there is a slot for it.
 func (c *Client) begin(ctx context.Context, request []byte, shape shape) (*call, error) {
 	if len(request) > wire.MaxRequest {
-		return nil, errTooLong
+		return nil, ErrTooLong
 	}
 	if ctx.Err() != nil {
 		return nil, queued(ctx)

@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "e58b921c476e67bdf7c6af6a7edbac1cc155aca869fe47f544a260c78730075e",
-		size:   2060450,
+		sha256: "f2bad47410cd51bc69c7311669c2433b7e7822f302c9e06ec17aa354f747798f",
+		size:   2072738,
 	},
 	"arm64": {
-		sha256: "0cb4ba8d654887ac3a824158e1c1857987e2040728841abc5a68d191d71d466a",
+		sha256: "d36e3e82f75d12f654b2d90957dcdea160d4f1f67bcb8b9a8a7cde56b0dc15d5",
 		size:   2031778,
 	},
 }

@@ -15,6 +15,8 @@ var (
 	ErrProcesses = errors.New("the guest has no room for another process")
 	// ErrNotProgram: the file is executable and nothing that the kernel can run.
 	ErrNotProgram = errors.New("the file is not a program that the guest can run")
+	// ErrTooLong: arguments and environment are more than a guest's kernel takes.
+	ErrTooLong = errors.New("arguments and environment are too long")
 	// ErrBusy: somebody in the guest holds the file, or the agent all it may.
 	ErrBusy = errors.New("busy in the guest")
 )
@@ -32,7 +34,7 @@ var outcomeErrors = map[wire.Status]error{
 	wire.StatusMemory:       engine.ErrMemory,
 	wire.StatusProcesses:    ErrProcesses,
 	wire.StatusNotProgram:   ErrNotProgram,
-	wire.StatusTooLong:      errTooLong,
+	wire.StatusTooLong:      ErrTooLong,
 	wire.StatusBusy:         ErrBusy,
 	wire.StatusInvalid:      errors.New("the guest agent cannot do that"),
 }
@@ -47,11 +49,11 @@ func outcomeError(ctx context.Context, o wire.Outcome) error {
 		return errors.New("the guest agent ended the call")
 	}
 	err, known := outcomeErrors[o.Status]
-	switch {
-	case !known:
-		return fmt.Errorf("the guest's kernel answered error %d", o.Errno)
-	case o.Errno != 0:
-		return fmt.Errorf("%w (error %d of its kernel)", err, o.Errno)
+	if !known {
+		err = fmt.Errorf("the guest's kernel answered error %d", o.Errno)
+	}
+	if o.Dir {
+		return fmt.Errorf("enter its working directory: %w", err)
 	}
 	return err
 }

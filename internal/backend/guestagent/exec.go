@@ -2,7 +2,6 @@ package guestagent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -145,5 +144,3 @@ func (k *call) feed(from io.Reader) {
 		}
 	}
 }
-
-var errTooLong = errors.New("arguments and environment are more than a guest takes")

@@ -72,6 +72,10 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.err != nil || len(p) == 0 {
 		return 0, s.err
 	}
+	if s.ctx.Err() != nil {
+		s.err = context.Cause(s.ctx)
+		return 0, s.err
+	}
 	part, err := s.call.in[wire.StreamOut].Next(s.ctx.Done())
 	if err != nil {
 		s.err = s.ended(err)

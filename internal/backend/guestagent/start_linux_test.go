@@ -1,11 +1,15 @@
 package guestagent_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,79 +19,126 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
-// box is one agent that runs, and a directory that it works in.
-type box struct {
-	*guestagent.Client
-	t   testing.TB
-	dir string
-	cmd *exec.Cmd
-}
-
 // principal is how a test's agent runs.
 type principal struct {
 	name string
-	attr func() *syscall.SysProcAttr
-	uid  int
+	uid  int // of the work directory
+	// start makes the command, which runs the agent.
+	start func(agent string) *exec.Cmd
 }
 
 const nobody = 65534
 
-// asSelf is a plain child; asNobody has given up root; asFirst is process 1 of
-// namespaces of its own, as in a sandbox.
-var (
-	asSelf   = principal{"self", func() *syscall.SysProcAttr { return &syscall.SysProcAttr{} }, os.Getuid()}
-	asNobody = principal{"nobody", func() *syscall.SysProcAttr {
-		return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	}, nobody}
-	asFirst = principal{"process 1", func() *syscall.SysProcAttr {
-		return &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getgid(), Size: 1}},
-		}
-	}, os.Getuid()}
-	principals = []principal{asSelf, asNobody, asFirst}
-)
+// principals are a plain child, one that has given up root, and as in a sandbox
+// the first process of namespaces of its own, with its own /proc and nobody's
+// rights.
+func principals() []principal {
+	return []principal{asSelf(), asNobody(), asFirst()}
+}
 
-// executable is the embedded agent as a file, once for all tests.
-var executable = sync.OnceValues(func() (string, error) {
+func asSelf() principal {
+	return principal{"self", os.Getuid(), func(agent string) *exec.Cmd { return exec.Command(agent) }}
+}
+
+func asNobody() principal {
+	return principal{"nobody", nobody, func(agent string) *exec.Cmd {
+		cmd := exec.Command(agent)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		return cmd
+	}}
+}
+
+func asFirst() principal {
+	return principal{"process 1", nobody, func(agent string) *exec.Cmd {
+		cmd := exec.Command("/bin/sh", "-c", `mount -t proc proc /proc && exec setpriv --reuid=65534 --regid=65534 `+
+			`--clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all env -i "$1"`, "sh", agent)
+		ids := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}, {ContainerID: nobody, HostID: nobody, Size: 1}}
+		cmd.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
+			UidMappings: ids, GidMappings: ids, GidMappingsEnableSetgroups: true,
+		}
+		return cmd
+	}}
+}
+
+// asRootInside is process 1 with all rights of its own namespaces and none outside.
+func asRootInside() principal {
+	as := asFirst()
+	return principal{"root inside", 0, func(agent string) *exec.Cmd {
+		cmd := as.start(agent)
+		cmd.Args = []string{"sh", "-c", `mount -t proc proc /proc && exec env -i "$1"`, "sh", agent}
+		return cmd
+	}}
+}
+
+// asEach runs a test once for each principal.
+func asEach(t *testing.T, test func(t *testing.T, as principal)) {
+	t.Helper()
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, as)
+		})
+	}
+}
+
+// executables are the embedded agent, and this very test for its probes, where
+// every user can run them.
+var executables = sync.OnceValues(func() (string, error) {
 	program, err := guestagent.ProgramFor(runtime.GOARCH)
 	if err != nil {
 		return "", err
 	}
-	if override := os.Getenv("SANDBOX_TEST_GUEST_AGENT"); override != "" {
-		return override, nil
-	}
-	dir, err := os.MkdirTemp("", "guestagent-test") //nolint:usetesting // outlives the first test that wants it
+	dir, err := os.MkdirTemp("", "guestagent-test")
 	if err != nil {
 		return "", err
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "agent")
-	return path, os.WriteFile(path, program.Bytes, 0o755)
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(os.WriteFile(filepath.Join(dir, "agent"), program.Bytes, 0o755),
+		os.WriteFile(filepath.Join(dir, "probe"), self, 0o755))
 })
+
+func removeExecutables() {
+	if dir, err := executables(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// box is one agent that runs, and a directory that it works in.
+type box struct {
+	*guestagent.Client
+	t   testing.TB
+	dir string // where it works
+	bin string // where the executables are
+	cmd *exec.Cmd
+}
 
 func start(t testing.TB, as principal, options guestagent.Options) *box {
 	t.Helper()
 	if as.name != "self" && os.Getuid() != 0 {
 		t.Skip("only root can start an agent as somebody else")
 	}
-	path, err := executable()
+	bin, err := executables()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &box{t: t, dir: workDir(t, as.uid)}
-	b.cmd = exec.Command(path)
-	b.cmd.Env = []string{}
-	b.cmd.SysProcAttr = as.attr()
-	b.cmd.Dir = "/"
+	b := &box{t: t, dir: workDir(t, as.uid), bin: bin, cmd: as.start(filepath.Join(bin, "agent"))}
+	b.cmd.Env, b.cmd.Dir = []string{}, "/"
 	stdin, stdout := pipes(t, b.cmd)
 	if err := b.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	closeChilds(b.cmd)
+	for _, end := range []any{b.cmd.Stdin, b.cmd.Stdout} {
+		if f, ok := end.(*os.File); ok {
+			f.Close()
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	b.Client, err = guestagent.Connect(ctx, stdout, stdin, options)
@@ -118,15 +169,7 @@ func pipes(t testing.TB, cmd *exec.Cmd) (stdin, stdout *os.File) {
 	return stdin, stdout
 }
 
-func closeChilds(cmd *exec.Cmd) {
-	for _, end := range []any{cmd.Stdin, cmd.Stdout} {
-		if f, ok := end.(*os.File); ok {
-			_ = f.Close()
-		}
-	}
-}
-
-// workDir is a directory of that user's below no link.
+// workDir is a directory of that user's which everybody can reach.
 func workDir(t testing.TB, uid int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -145,4 +188,77 @@ func workDir(t testing.TB, uid int) string {
 
 func (b *box) ref(name string) engine.FileRef {
 	return engine.FileRef{Root: b.dir, Path: filepath.Join(b.dir, name), Access: guestagent.Access()}
+}
+
+// ran is what came of a program.
+type ran struct {
+	code           int
+	err            error
+	stdout, stderr string
+}
+
+const path = "PATH=/usr/local/bin:/usr/bin:/bin"
+
+// run runs a program in the work directory.
+func (b *box) run(ctx context.Context, stdin io.Reader, args ...string) ran {
+	var stdout, stderr bytes.Buffer
+	code, err := b.Exec(ctx, engine.ExecRequest{
+		Args: args, Dir: b.dir, Env: []string{path}, Stdin: stdin, Stdout: &stdout, Stderr: &stderr,
+	})
+	return ran{code, err, stdout.String(), stderr.String()}
+}
+
+func (b *box) sh(script string) ran { return b.run(b.t.Context(), nil, "/bin/sh", "-c", script) }
+
+// probe runs a program of probes_linux_test.go in the guest.
+func (b *box) probe(ctx context.Context, name string, args ...string) ran {
+	var stdout, stderr bytes.Buffer
+	code, err := b.Exec(ctx, engine.ExecRequest{
+		Args: append([]string{filepath.Join(b.bin, "probe")}, args...), Dir: b.dir,
+		Env: []string{path, probeVariable + "=" + name}, Stdout: &stdout, Stderr: &stderr,
+	})
+	return ran{code, err, stdout.String(), stderr.String()}
+}
+
+func (b *box) write(name, content string) {
+	b.t.Helper()
+	if err := b.Write(b.t.Context(), b.ref(name), strings.NewReader(content), int64(len(content))); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *box) read(name string) string {
+	b.t.Helper()
+	r, _, err := b.Open(b.t.Context(), b.ref(name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer r.Close()
+	content, err := io.ReadAll(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(content)
+}
+
+// list answers the names in a directory with their kinds.
+func (b *box) list(name string) map[string]engine.Info {
+	b.t.Helper()
+	found := map[string]engine.Info{}
+	err := b.List(b.t.Context(), b.ref(name), func(i engine.Info) bool {
+		found[i.Name] = i
+		return true
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+// alive fails the test when the agent no longer does its work.
+func (b *box) alive() {
+	b.t.Helper()
+	if r := b.sh("echo alive"); r.err != nil || r.stdout != "alive\n" {
+		b.t.Fatalf("afterwards: %+v, %v", r, b.Err())
+	}
 }

@@ -39,20 +39,20 @@ func (c *Client) write(ctx context.Context, ref engine.FileRef, content io.Reade
 	defer stop(nil)
 	unhook := context.AfterFunc(ctx, k.credit.Close)
 	defer unhook()
-	if err := k.sendExactly(ctx, content, size); err != nil {
+	s := newSender(k)
+	if err := s.exactly(ctx, content, size); err != nil {
 		stop(err)
 	}
 	payload, err := k.wait(ended)
+	s.release()
 	return c.plain(ended, payload, err)
 }
 
-// sendExactly sends the content and says that it is complete once it is known to
+// exactly sends the content and says that it is complete once it is known to
 // end where it should. It is nil as well when the agent ended the call first.
-func (k *call) sendExactly(ctx context.Context, content io.Reader, size int64) error {
-	s := newSender(k)
-	defer s.release()
+func (s *sender) exactly(ctx context.Context, content io.Reader, size int64) error {
 	for left := size; left > 0; {
-		room, err := k.credit.Wait(int(min(left, wire.MaxChunk)), k.over)
+		room, err := s.call.credit.Wait(int(min(left, wire.MaxChunk)), s.call.over)
 		if err != nil {
 			return nil //nolint:nilerr // the call is over, and says why
 		}

@@ -22,11 +22,12 @@ import (
 
 // Agent answers calls.
 type Agent struct {
-	tree    tree
-	reaper  *reaper
-	kernel  chan struct{} // one for each thread that may wait in the kernel
-	ownProc bool
-	forward forwards
+	tree     tree
+	reaper   *reaper
+	kernel   chan struct{} // one for each thread that may wait in the kernel
+	removals chan struct{} // and for each that removes
+	ownProc  bool
+	forward  forwards
 }
 
 // Main is the whole program. It answers the status to exit with.
@@ -50,7 +51,10 @@ func Main() int {
 	if err != nil {
 		return 1
 	}
-	a := &Agent{tree: t, reaper: newReaper(), kernel: make(chan struct{}, kernelThreads), ownProc: ownProc()}
+	a := &Agent{
+		tree: t, reaper: newReaper(), ownProc: ownProc(),
+		kernel: make(chan struct{}, kernelThreads), removals: make(chan struct{}, removalThreads),
+	}
 	stop, ready := make(chan struct{}), make(chan struct{})
 	defer close(stop)
 	go watchSignals(stop, ready, a.reaper.reap)

@@ -53,10 +53,7 @@ func (a *Agent) start(e wire.Exec, s *stdio) (*process, error) {
 	if len(e.Args) == 0 || e.Args[0] == "" {
 		return nil, unix.EINVAL
 	}
-	if err := workingDirectory(e.Dir); err != nil {
-		return nil, err
-	}
-	file, err := lookUp(e.Args[0], e.Dir, e.Env)
+	file, err := a.prepare(e)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +67,15 @@ func (a *Agent) start(e wire.Exec, s *stdio) (*process, error) {
 	}
 	a.offerToKiller(p.pid)
 	return p, nil
+}
+
+// prepare looks at what is to be run, and where.
+func (a *Agent) prepare(e wire.Exec) (file string, err error) {
+	defer a.enterKernel()()
+	if err := workingDirectory(e.Dir); err != nil {
+		return "", dirError{err}
+	}
+	return lookUp(e.Args[0], e.Dir, e.Env)
 }
 
 // workingDirectory looks at the directory first, since a failed chdir and a

@@ -3,6 +3,8 @@
 package agent
 
 import (
+	"errors"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/serve"
@@ -23,6 +25,7 @@ func info(st *unix.Stat_t) wire.Info {
 }
 
 func (a *Agent) stat(path string) (wire.Info, error) {
+	defer a.enterKernel()()
 	fd, err := a.tree.open(path, unix.O_PATH)
 	if err != nil {
 		return wire.Info{}, err
@@ -38,6 +41,7 @@ func (a *Agent) stat(path string) (wire.Info, error) {
 // openFile opens a regular file and never waits for one that is not: neither a
 // pipe without a writer nor a lease that somebody holds.
 func (a *Agent) openFile(path string) (fd int, _ wire.Info, err error) {
+	defer a.enterKernel()()
 	fd, err = a.tree.open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return -1, wire.Info{}, err
@@ -92,16 +96,17 @@ func (a *Agent) sendPart(c *serve.Call, fd, room int) (int, error) {
 }
 
 func (a *Agent) mkdir(path string) error {
-	dir, name, err := a.tree.parent(path)
 	if path == "/" {
 		return nil
 	}
+	defer a.enterKernel()()
+	dir, name, err := a.tree.parent(path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(dir) }()
 	err = unix.Mkdirat(dir, name, 0o755)
-	if err != unix.EEXIST { //nolint:errorlint // the kernel's own
+	if !errors.Is(err, unix.EEXIST) {
 		return err
 	}
 	var st unix.Stat_t

@@ -6,16 +6,21 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
 )
 
-// maxForwards is how many ports are relayed at once.
-const maxForwards = 8
+const (
+	maxForwards    = 8    // ports at once
+	maxConnections = 1024 // of one port
+	maxSocketPath  = 107  // the kernel's, without the NUL
+)
 
 type forwards struct {
 	mu    sync.Mutex
@@ -41,17 +46,14 @@ func (f *forwards) remove() {
 // relay listens on the loopback port and connects each client to the Unix socket
 // until the agent ends.
 func (a *Agent) relay(f wire.Forward) error {
-	if f.Port == 0 || f.Connections == 0 || f.Connections > maxConnections {
+	if f.Port == 0 || f.Connections == 0 || f.Connections > maxConnections ||
+		f.Socket == "" || f.Socket[0] != '/' || len(f.Socket) > maxSocketPath || strings.Contains(f.Socket, "\x00") {
 		return errInvalid
-	}
-	if len(f.Socket) >= len(unix.RawSockaddrUnix{}.Path) {
-		return unix.ENAMETOOLONG
 	}
 	if !a.forward.add() {
 		return errStatus(wire.StatusBusy)
 	}
-	raiseLoopback()
-	l, err := listen(f.Port)
+	l, err := openForward(f.Port)
 	if err != nil {
 		a.forward.remove()
 		return err
@@ -60,20 +62,29 @@ func (a *Agent) relay(f wire.Forward) error {
 	return nil
 }
 
-// raiseLoopback brings lo up where it is not and this process may; where it may
-// not, listening or connecting tells.
-func raiseLoopback() {
+func openForward(port uint16) (*os.File, error) {
+	if err := raiseLoopback(); err != nil {
+		return nil, err
+	}
+	return listen(port)
+}
+
+// raiseLoopback brings lo up where it is not, if this process may.
+func raiseLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return
+		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
 	lo, err := unix.NewIfreq("lo")
-	if err != nil || unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, lo) != nil || lo.Uint16()&unix.IFF_UP != 0 {
-		return
+	if err != nil {
+		return err
+	}
+	if err := unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, lo); err != nil || lo.Uint16()&unix.IFF_UP != 0 {
+		return err
 	}
 	lo.SetUint16(lo.Uint16() | unix.IFF_UP)
-	_ = unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
+	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo)
 }
 
 const socketFlags = unix.SOCK_STREAM | unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC
@@ -107,36 +118,45 @@ func serveRelay(l *os.File, f wire.Forward) {
 	for {
 		room <- struct{}{}
 		client, err := accept(conn)
-		if err != nil {
+		switch {
+		case err == nil:
+			go func() {
+				defer func() { <-room }()
+				defer func() { _ = client.Close() }()
+				connectThrough(client, f.Socket)
+			}()
+		case outOfDescriptors(err):
+			// The client waits; one that ends makes room, and so does time.
+			<-room
+			<-time.After(acceptPause)
+		case errors.Is(err, os.ErrClosed), errors.Is(err, unix.EINVAL):
 			return
+		default:
+			<-room // it was about that client
 		}
-		go func() {
-			defer func() { <-room }()
-			defer func() { _ = client.Close() }()
-			connectThrough(client, f.Socket)
-		}()
 	}
 }
 
+const acceptPause = 50 * time.Millisecond
+
+func outOfDescriptors(err error) bool {
+	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOBUFS) || errors.Is(err, unix.ENOMEM)
+}
+
 func accept(conn syscall.RawConn) (*os.File, error) {
-	var fd int
-	var err error
-	for {
-		waitErr := conn.Read(func(l uintptr) bool {
-			fd, _, err = unix.Accept4(int(l), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
-			return !errors.Is(err, unix.EAGAIN)
-		})
-		switch {
-		case waitErr != nil:
-			return nil, waitErr
-		case err == nil:
-			_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-			return os.NewFile(uintptr(fd), "client"), nil
-		case errors.Is(err, unix.EBADF), errors.Is(err, unix.EINVAL):
-			return nil, err
-		}
-		// Everything else is about that one client, or passes.
+	var (
+		fd  int
+		err error
+	)
+	waitErr := conn.Read(func(l uintptr) bool {
+		fd, _, err = unix.Accept4(int(l), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
+		return !errors.Is(err, unix.EAGAIN)
+	})
+	if err := errors.Join(waitErr, err); err != nil {
+		return nil, err
 	}
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1) // only costs time where it fails
+	return os.NewFile(uintptr(fd), "client"), nil
 }
 
 func connectThrough(client *os.File, socket string) {
@@ -181,6 +201,3 @@ func shutdown(f *os.File, how int) {
 	}
 	_ = conn.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), how) })
 }
-
-// maxConnections bounds what one forward may be asked to hold.
-const maxConnections = 1024

@@ -17,11 +17,12 @@ import (
 const dirBuffer = 32 << 10
 
 // entries calls yield for each name in the directory but "." and "..", with its
-// type as the kernel gives it along, which may be unix.DT_UNKNOWN.
-func (a *Agent) entries(fd int, yield func(name string, kind byte) error) error {
+// type as the kernel gives it along, which may be unix.DT_UNKNOWN. Each question
+// to the kernel stands between enter and what it answers.
+func entries(fd int, enter func() (leave func()), yield func(name string, kind byte) error) error {
 	buf := make([]byte, dirBuffer)
 	for {
-		leave := a.enterKernel()
+		leave := enter()
 		n, err := retry(func() (int, error) { return unix.Getdents(fd, buf) })
 		leave()
 		if n <= 0 || err != nil {
@@ -56,16 +57,13 @@ func (a *Agent) list(c *serve.Call, f wire.File) error {
 	if err := c.Open(wire.StreamOut, f.Window); err != nil {
 		return err
 	}
-	fd, err := a.tree.open(f.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
-	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		err = a.whyNoDirectory(f.Path, err)
-	}
+	fd, err := a.openList(f.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(fd) }()
 	var pending []byte
-	err = a.entries(fd, func(name string, kind byte) error {
+	err = entries(fd, a.enterKernel, func(name string, kind byte) error {
 		i, err := describe(fd, name, kind)
 		if errors.Is(err, unix.ENOENT) {
 			return nil // gone since
@@ -87,13 +85,9 @@ func (a *Agent) list(c *serve.Call, f wire.File) error {
 	return sendAll(c, pending)
 }
 
-// whyNoDirectory tells a link from anything else where a directory was to be:
-// the kernel calls a link in the last place "not a directory".
-func (a *Agent) whyNoDirectory(path string, err error) error {
-	if i, statErr := a.stat(path); statErr == nil && i.Kind == wire.EntrySymlink {
-		return unix.ELOOP
-	}
-	return err
+func (a *Agent) openList(path string) (int, error) {
+	defer a.enterKernel()()
+	return a.tree.open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
 }
 
 func describe(dir int, name string, kind byte) (wire.Info, error) {

@@ -90,13 +90,14 @@ func (o *output) move(conn syscall.RawConn, n int) error {
 	return nil
 }
 
-// part moves what one read gives, and holds no buffer while it waits.
+// part moves what is there, at most room bytes, and holds no buffer while it waits
+// for the first of them.
 func (o *output) part(conn syscall.RawConn, room int, wait bool) (n int, err error) {
 	var chunk *serve.Chunk
 	waitErr := conn.Read(func(fd uintptr) bool {
 		chunk = serve.NewChunk()
-		n, err = retry(func() (int, error) { return unix.Read(int(fd), chunk.Payload(room)) })
-		if errors.Is(err, unix.EAGAIN) && wait {
+		n, err = readThere(int(fd), chunk.Payload(room))
+		if n == 0 && errors.Is(err, unix.EAGAIN) && wait {
 			chunk.Free()
 			chunk = nil
 			return false
@@ -110,10 +111,24 @@ func (o *output) part(conn syscall.RawConn, room int, wait bool) (n int, err err
 	switch {
 	case waitErr != nil:
 		return 0, waitErr
-	case err != nil:
+	case n == 0:
 		return 0, err
-	case n <= 0:
-		return 0, io.EOF
 	}
-	return n, o.call.Send(o.stream, chunk, n)
+	return n, o.call.Send(o.stream, chunk, n) // what ended the reading ends the next, too
+}
+
+// readThere reads until b is full, nothing is there or nothing will be: a program
+// that writes little by little is not answered with a frame each time.
+func readThere(fd int, b []byte) (n int, err error) {
+	for n < len(b) {
+		m, err := retry(func() (int, error) { return unix.Read(fd, b[n:]) })
+		if err != nil {
+			return n, err
+		}
+		if m == 0 {
+			return n, io.EOF
+		}
+		n += m
+	}
+	return n, nil
 }

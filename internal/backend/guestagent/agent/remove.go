@@ -15,34 +15,60 @@ import (
 // remove removes what stands at the path. Every step names a file in a directory
 // that is held open, so that nothing swapped in meanwhile leads elsewhere.
 func (a *Agent) remove(c *serve.Call, f wire.File) error {
+	// A removal can be long, so it has a thread of another budget than the rest.
+	select {
+	case a.removals <- struct{}{}:
+	case <-c.Cancelled():
+		return errCancelled
+	}
+	defer func() { <-a.removals }()
 	dir, name, err := a.tree.parent(f.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(dir) }()
-	err = unix.Unlinkat(dir, name, 0)
-	if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
+	r := &removal{call: c, top: -1}
+	for range maxPasses {
+		err := r.entry(dir, name, f.Recursive)
+		if !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.ELOOP) {
+			return err
+		}
+		// What was a directory is something else now.
+	}
+	return errStatus(wire.StatusBusy)
+}
+
+// entry removes what stands in the directory at that name.
+func (r *removal) entry(dir int, name string, recursive bool) error {
+	err := unix.Unlinkat(dir, name, 0)
+	if !isDirectory(err) {
 		return err
 	}
 	var st unix.Stat_t
-	if statErr := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); statErr != nil {
-		return statErr
+	if err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return err
 	}
 	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
-		return err
-	case !f.Recursive:
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR && !recursive:
 		return unix.EISDIR
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return r.directory(dir, name)
+	case errors.Is(err, unix.EISDIR):
+		return unix.ENOTDIR
 	}
-	r := &removal{agent: a, call: c, top: -1}
-	return r.directory(dir, name)
+	return err
+}
+
+// isDirectory reads the answer of unlink: EISDIR, or EPERM as POSIX has it, which
+// can mean other things too.
+func isDirectory(err error) bool {
+	return errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM)
 }
 
 // removal empties and removes one directory. It goes down at most maxDepth levels;
 // what lies deeper is moved up below the top first, so that neither the stack nor
 // the number of open descriptors depends on the guest.
 type removal struct {
-	agent *Agent
 	call  *serve.Call
 	top   int // the directory that is removed
 	moved int // how many were moved up
@@ -57,7 +83,7 @@ const (
 func (r *removal) directory(parent int, name string) error {
 	for pass, moved := 0, 0; ; pass++ {
 		err := unix.Unlinkat(parent, name, unix.AT_REMOVEDIR)
-		if !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) {
+		if !notEmpty(err) {
 			return err
 		}
 		// Passes that moved something up were not in vain.
@@ -65,16 +91,26 @@ func (r *removal) directory(parent int, name string) error {
 			moved, pass = r.moved, 0
 		}
 		if pass == maxPasses {
-			return err
+			return errStatus(wire.StatusBusy)
 		}
-		if err := r.enter(parent, name, 0); err != nil {
+		if err := r.empty(parent, name, 0); err != nil {
 			return err
 		}
 	}
 }
 
-// enter empties the directory of that name.
-func (r *removal) enter(parent int, name string, depth int) error {
+func notEmpty(err error) bool {
+	return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)
+}
+
+// swapped reports whether what was a directory no longer is one. The next pass
+// sees to what is there instead.
+func swapped(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+}
+
+// empty removes what is in the directory of that name.
+func (r *removal) empty(parent int, name string, depth int) error {
 	fd, err := openDirectory(parent, name)
 	if err != nil {
 		return err
@@ -83,63 +119,47 @@ func (r *removal) enter(parent int, name string, depth int) error {
 	if depth == 0 {
 		r.top = fd
 	}
-	return r.agent.entries(fd, func(child string, kind byte) error {
+	return entries(fd, func() func() { return func() {} }, func(child string, kind byte) error {
 		select {
 		case <-r.call.Cancelled():
 			return errCancelled
 		default:
 		}
-		return r.child(fd, child, kind, depth)
+		err := r.child(fd, child, kind, depth)
+		if errors.Is(err, unix.EACCES) && unix.Fchmod(fd, 0o700) == nil {
+			// The guest's own principal may do this, and so may its agent.
+			err = r.child(fd, child, kind, depth)
+		}
+		if swapped(err) || notEmpty(err) {
+			return nil
+		}
+		return err
 	})
 }
 
 func (r *removal) child(dir int, name string, kind byte, depth int) error {
-	var err error
 	if kind != unix.DT_DIR {
-		err = unix.Unlinkat(dir, name, 0)
-		if err == nil || errors.Is(err, unix.ENOENT) {
-			return nil
-		}
-		if !errors.Is(err, unix.EISDIR) && !errors.Is(err, unix.EPERM) {
+		err := unix.Unlinkat(dir, name, 0)
+		if !isDirectory(err) {
 			return err
 		}
 	}
-	removed := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
+	err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 	switch {
-	case removed == nil, errors.Is(removed, unix.ENOENT):
-		return nil
-	case errors.Is(removed, unix.ENOTDIR) && err != nil:
+	case !notEmpty(err):
 		return err
-	case errors.Is(removed, unix.ENOTDIR):
-		return nil // swapped since: the next pass sees to it
-	case !errors.Is(removed, unix.ENOTEMPTY) && !errors.Is(removed, unix.EEXIST):
-		return removed
 	case depth == maxDepth:
 		return r.moveUp(dir, name)
 	}
-	if err := r.enter(dir, name, depth+1); err != nil && !swapped(err) {
+	if err := r.empty(dir, name, depth+1); err != nil {
 		return err
 	}
-	// One that filled up again is for the next pass.
-	if err := unix.Unlinkat(dir, name, unix.AT_REMOVEDIR); err != nil && !swapped(err) &&
-		!errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.EEXIST) {
-		return err
-	}
-	return nil
-}
-
-// swapped reports whether what was a directory no longer is one.
-func swapped(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
+	return unix.Unlinkat(dir, name, unix.AT_REMOVEDIR)
 }
 
 func (r *removal) moveUp(dir int, name string) error {
 	r.moved++
-	err := unix.Renameat(dir, name, r.top, tempName()+"-"+strconv.Itoa(r.moved))
-	if errors.Is(err, unix.ENOENT) {
-		return nil
-	}
-	return err
+	return unix.Renameat(dir, name, r.top, tempName())
 }
 
 // openDirectory opens a directory to empty it, and gives the guest's own

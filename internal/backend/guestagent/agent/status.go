@@ -45,23 +45,30 @@ var (
 	errInvalid    = errStatus(wire.StatusInvalid)
 )
 
+// dirError is about a program's working directory, not the program.
+type dirError struct{ err error }
+
+func (d dirError) Error() string { return "working directory" }
+func (d dirError) Unwrap() error { return d.err }
+
 // outcome is what a call that ended with err answers.
 func outcome(err error) wire.Outcome {
 	var (
 		status errStatus
 		errno  unix.Errno
+		dir    dirError
 	)
+	o := wire.Outcome{Status: wire.StatusOther, Dir: errors.As(err, &dir)}
 	switch {
 	case err == nil:
-		return wire.Outcome{Status: wire.StatusOK}
+		o.Status = wire.StatusOK
 	case errors.As(err, &status):
-		return wire.Outcome{Status: wire.Status(status)}
-	case !errors.As(err, &errno):
-		return wire.Outcome{Status: wire.StatusOther}
-	}
-	o := wire.Outcome{Status: wire.StatusOther, Errno: uint32(errno)}
-	if known, ok := statuses[errno]; ok {
-		o.Status = known
+		o.Status = wire.Status(status)
+	case errors.As(err, &errno):
+		o.Errno = uint32(errno)
+		if known, ok := statuses[errno]; ok {
+			o.Status = known
+		}
 	}
 	return o
 }

@@ -9,12 +9,13 @@ import (
 
 // A guest that has used up its processes leaves none for a thread either, and the
 // Go runtime ends a program that cannot have one. So the agent starts all that it
-// will ever need while nobody else is there: maxProcs to run on, kernelThreads to
-// wait in the kernel, and some for the runtime itself.
+// will ever need while nobody else is there: maxProcs to run on, kernelThreads and
+// removalThreads to wait in the kernel, one to fork, and some for the runtime.
 const (
-	maxProcs      = 4
-	kernelThreads = 8
-	allThreads    = maxProcs + kernelThreads + 6
+	maxProcs       = 4
+	kernelThreads  = 6
+	removalThreads = 2
+	allThreads     = maxProcs + kernelThreads + removalThreads + 6
 )
 
 // startThreads makes the runtime start its threads and keep them: each goroutine

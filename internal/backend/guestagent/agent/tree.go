@@ -60,12 +60,34 @@ func (t tree) open(path string, flags int) (fd int, err error) {
 		return -1, err
 	}
 	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err = t.resolve(rest, flags)
+	if errors.Is(err, unix.ENOTDIR) && flags&unix.O_DIRECTORY != 0 {
+		return -1, t.whyNoDirectory(rest)
+	}
+	return fd, err
+}
+
+func (t tree) resolve(rest string, flags int) (int, error) {
 	if t.walks {
 		return t.walk(rest, flags)
 	}
 	return retry(func() (int, error) {
 		return unix.Openat2(t.root, rest, &unix.OpenHow{Flags: uint64(flags), Resolve: beneath})
 	})
+}
+
+// whyNoDirectory tells a link from anything else where a directory was to be: the
+// kernel calls one in the last place "not a directory".
+func (t tree) whyNoDirectory(rest string) error {
+	fd, err := t.resolve(rest, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if err := passable(fd); err != nil {
+		return err
+	}
+	return unix.ENOTDIR // it was none a moment ago
 }
 
 func (t tree) walk(rest string, flags int) (int, error) {

@@ -29,7 +29,7 @@ func (a *Agent) write(c *serve.Call, f wire.File) error {
 		return err
 	}
 	defer to.drop()
-	if f.Size > 0 {
+	if f.Size > wire.FirstCredit {
 		if err := c.Accept(); err != nil {
 			return err
 		}
@@ -37,10 +37,12 @@ func (a *Agent) write(c *serve.Call, f wire.File) error {
 	if err := a.receive(c, to.fd, f.Size); err != nil {
 		return err
 	}
+	defer a.enterKernel()()
 	return to.keep()
 }
 
 func (a *Agent) create(path string) (*newFile, error) {
+	defer a.enterKernel()()
 	dir, name, err := a.tree.parent(path)
 	if err != nil {
 		return nil, notRegularRoot(path, err)

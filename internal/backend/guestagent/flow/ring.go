@@ -7,6 +7,7 @@ package flow
 
 import (
 	"errors"
+	"io"
 	"sync"
 )
 
@@ -16,7 +17,14 @@ var ErrOverrun = errors.New("more bytes than were granted")
 // ErrStopped is what a wait answers when its stop channel closed first.
 var ErrStopped = errors.New("stopped waiting")
 
-const smallest = 4 << 10
+// A buffer is small, or large from a pool: a stream of more than a few bytes is
+// usually one of many.
+const (
+	smallSize = 8 << 10
+	largeSize = 1 << 20
+)
+
+var large = sync.Pool{New: func() any { return new([largeSize]byte) }}
 
 // Ring is where the bytes of one stream wait for their reader. One goroutine
 // puts bytes in ([Ring.Room], [Ring.Commit], [Ring.End]), one takes them out
@@ -75,11 +83,8 @@ func (r *Ring) grow(want int) {
 	if want <= len(r.buf) {
 		return
 	}
-	size := max(len(r.buf), smallest)
-	for size < want {
-		size *= 2
-	}
-	grown := make([]byte, size)
+	grown := newBuffer(want)
+	size := len(grown)
 	for at := r.head; at < r.tail; {
 		from := r.buf[at%uint64(len(r.buf)):]
 		from = from[:min(uint64(len(from)), r.tail-at)]
@@ -87,6 +92,31 @@ func (r *Ring) grow(want int) {
 		at += uint64(copy(to, from))
 	}
 	r.buf = grown
+}
+
+func newBuffer(want int) []byte {
+	size := smallSize
+	if want > smallSize {
+		size = largeSize
+	}
+	for size < want {
+		size *= 2
+	}
+	if size == largeSize {
+		if b, ok := large.Get().(*[largeSize]byte); ok {
+			return b[:]
+		}
+	}
+	return make([]byte, size)
+}
+
+// release gives the buffer back once nobody looks at it: all was read, and the
+// end is the one that the putting goroutine itself found.
+func (r *Ring) release() {
+	if len(r.buf) == largeSize && errors.Is(r.end, io.EOF) {
+		large.Put((*[largeSize]byte)(r.buf))
+	}
+	r.buf = nil
 }
 
 // Commit makes n bytes of the room that was answered last readable.
@@ -97,9 +127,9 @@ func (r *Ring) Commit(n int) {
 	r.signal()
 }
 
-// End says that nothing follows: with io.EOF because all has come, with another
-// error because it will not. The first one counts, and it answers whether it was
-// this.
+// End says that nothing follows: with io.EOF, by the goroutine that puts bytes in,
+// because all has come; by anybody with another error because it will not. The
+// first one counts, and it answers whether it was this.
 func (r *Ring) End(err error) bool {
 	r.mu.Lock()
 	first := r.end == nil
@@ -137,10 +167,12 @@ func (r *Ring) Next(stop <-chan struct{}) ([]byte, error) {
 			r.mu.Unlock()
 			return segment, nil
 		}
-		r.mu.Unlock()
 		if end != nil {
+			r.release()
+			r.mu.Unlock()
 			return nil, end
 		}
+		r.mu.Unlock()
 		select {
 		case <-r.wake:
 		case <-stop:

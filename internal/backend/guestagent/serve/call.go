@@ -39,8 +39,10 @@ func (c *Call) Cancelled() <-chan struct{} { return c.cancelled }
 // Open gives an outgoing stream the credit that its request came with.
 func (c *Call) Open(stream uint8, window uint32) error { return c.out[stream].Give(int(window)) }
 
-// Accept lets the host send the incoming stream.
-func (c *Call) Accept() error { return c.s.send(wire.CreditFrame(wire.StreamIn, c.id, Window)) }
+// Accept lets the host send more of the incoming stream than its beginning.
+func (c *Call) Accept() error {
+	return c.s.send(wire.CreditFrame(wire.StreamIn, c.id, Window-wire.FirstCredit))
+}
 
 // Next waits for bytes of the incoming stream, valid until [Call.Took]; io.EOF is
 // its end. A wait ends when stop does.

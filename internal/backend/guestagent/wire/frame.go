@@ -27,6 +27,9 @@ const (
 	MaxRequest = 4 << 20
 	MaxResult  = 1 << 10
 	MaxCredit  = 1 << 20
+	// FirstCredit is what a host may send of a call's stream before it is granted
+	// any, so that what is small needs no answer first.
+	FirstCredit = 64 << 10
 )
 
 // Kind says what a frame is for.

@@ -23,20 +23,23 @@ const (
 	StatusOther
 )
 
-// Outcome is the beginning of every reply and result. Errno is the guest's, for
-// people to read.
+// Outcome is the beginning of every reply and result.
 type Outcome struct {
 	Status Status
-	Errno  uint32
+	// Dir says that it is about the working directory of an exec.
+	Dir bool
+	// Errno is the guest's, for people to read.
+	Errno uint32
 }
 
 func (w *writer) outcome(o Outcome) {
 	w.byte(byte(o.Status))
+	w.bool(o.Dir)
 	w.u32(o.Errno)
 }
 
 func (r *reader) outcome() Outcome {
-	o := Outcome{Status: Status(r.byte()), Errno: r.u32()}
+	o := Outcome{Status: Status(r.byte()), Dir: r.bool(), Errno: r.u32()}
 	if o.Status < StatusOK || o.Status > StatusOther {
 		r.fail("status %d", o.Status)
 	}
