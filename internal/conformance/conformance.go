@@ -28,7 +28,7 @@ type Subject struct {
 	Backend Backend
 	// Spec is the workload to acquire, with every capability the backend offers.
 	Spec sandbox.Spec
-	// Only names the suites to run; nil is all of them.
+	// Only names the suites to run, or single probes as SUITE/probe; nil is all.
 	Only []string
 	// Must names suites that are about this subject. One whose gate the spec does
 	// not require is an error of the run instead of a skip.

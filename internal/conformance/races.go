@@ -12,27 +12,26 @@ import (
 )
 
 const (
-	// raceRounds is how often each race is run.
-	raceRounds = 200
-	// leastSwaps is how often the swapper must have won its own part of the race for
-	// its answer to count.
-	leastSwaps = 50
+	// raceSwaps is how often the other side has to be seen to have changed before a
+	// race is over; raceRounds is when it is over anyway.
+	raceSwaps  = 60
+	raceRounds = 5_000
 )
 
 // races are run against a program in the guest that exchanges a real file or
 // directory with a link all the while.
 func races() Suite {
 	files := func(more ...sandbox.Capability) []sandbox.Capability {
-		return append([]sandbox.Capability{sandbox.CapabilityFilesIn}, more...)
+		return append([]sandbox.Capability{sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut}, more...)
 	}
 	return Suite{Name: "RACES", Gate: sandbox.CapabilityExec, Probes: []Probe{
-		{Name: "a-read-through-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesOut), Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-read-through-a-swapped-directory", Layout: Links, Needs: files(), Run: func(ctx context.Context, s *Scene) error {
 			return s.race(ctx, directory, func(race string) error { return s.neverSecret(ctx, race+"/secret.txt") })
 		}},
-		{Name: "a-read-of-a-swapped-file", Layout: Links, Needs: files(sandbox.CapabilityFilesOut), Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-read-of-a-swapped-file", Layout: Links, Needs: files(), Run: func(ctx context.Context, s *Scene) error {
 			return s.race(ctx, leaf, func(race string) error { return s.neverSecret(ctx, race) })
 		}},
-		{Name: "a-stat-through-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesOut), Run: func(ctx context.Context, s *Scene) error {
+		{Name: "a-stat-through-a-swapped-directory", Layout: Links, Needs: files(), Run: func(ctx context.Context, s *Scene) error {
 			return s.race(ctx, directory, func(race string) error {
 				if entry, err := s.Stat(ctx, race+"/sub/leaf.txt"); err == nil {
 					return fmt.Errorf("stat found what is outside: %+v", entry)
@@ -66,7 +65,10 @@ func races() Suite {
 		{Name: "a-recursive-removal-over-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesDelete), Run: func(ctx context.Context, s *Scene) error {
 			err := s.race(ctx, directory, func(race string) error {
 				_ = s.Remove(ctx, race, true)
-				_ = s.write(ctx, race+"/again.txt", "x") // so that there is something to exchange
+				// So that there are two things to exchange again, one of them a link.
+				_ = s.guest.Remove(s.work + "/swapped/decoy")
+				_ = s.guest.Symlink(s.work+"/swapped/decoy", s.outside)
+				_ = s.write(ctx, race+"/again.txt", "x")
 				return nil
 			})
 			return errors.Join(err, s.survives(ctx, s.outside+"/secret.txt", secret), s.survives(ctx, s.outside+"/sub/leaf.txt", secret))
@@ -118,11 +120,14 @@ func (s *Scene) race(ctx context.Context, kind string, operation func(race strin
 		_ = until.Close() // so that nobody waits to write to a program that is gone
 		swapper <- ended{a, err}
 	}()
-	s.seeBoth(ctx, dir+"/race")
-	for range raceRounds {
-		if err = operation(dir + "/race"); err != nil || ctx.Err() != nil {
-			break
+	swaps := 0
+	for round, was := 0, false; err == nil && swaps < raceSwaps && round < raceRounds && ctx.Err() == nil; round++ {
+		link := s.isLink(ctx, dir+"/race")
+		if link != was {
+			swaps++
 		}
+		was = link
+		err = operation(dir + "/race")
 	}
 	_ = end.Close()
 	result := <-swapper
@@ -131,29 +136,16 @@ func (s *Scene) race(ctx context.Context, kind string, operation func(race strin
 		return err
 	case result.err != nil:
 		return notShown("the swapper: %v", result.err)
-	case result.answer.Tried < leastSwaps:
-		return notShown("the swapper exchanged %d times", result.answer.Tried)
+	case swaps < raceSwaps:
+		return notShown("the swapper exchanged %d times and was seen to %d times", result.answer.Tried, swaps)
 	}
 	return nil
 }
 
-// seeBoth looks until the place has been a link and something else, so that the
-// race is on; without a way to look it is taken to be.
-func (s *Scene) seeBoth(ctx context.Context, path string) {
-	if !s.has(sandbox.CapabilityFilesOut) {
-		return
-	}
-	var link, real bool
-	for range 20_000 {
-		entry, err := s.Stat(ctx, path)
-		if err == nil {
-			link = link || entry.Kind == sandbox.EntrySymlink
-			real = real || entry.Kind != sandbox.EntrySymlink
-		}
-		if link && real || ctx.Err() != nil {
-			return
-		}
-	}
+// isLink looks at the place as the layer shows it.
+func (s *Scene) isLink(ctx context.Context, path string) bool {
+	entry, err := s.Stat(ctx, path)
+	return err == nil && entry.Kind == sandbox.EntrySymlink
 }
 
 // neverSecret reads; it may be refused, and it may get what is inside.

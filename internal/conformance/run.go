@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -28,10 +29,10 @@ func Run(ctx context.Context, subject Subject) ([]Result, error) {
 	leaveCanary()
 	var results []Result
 	for _, suite := range Suites() {
-		if subject.Only != nil && !slices.Contains(subject.Only, suite.Name) {
-			continue
-		}
 		for _, probe := range suite.Probes {
+			if !subject.wants(suite.Name, probe.Name) {
+				continue
+			}
 			if ctx.Err() != nil {
 				return results, fmt.Errorf("probing %s: %w", subject.Name, context.Cause(ctx))
 			}
@@ -67,8 +68,8 @@ func complete(subject *Subject) error {
 		subject.Architecture = runtime.GOARCH
 	}
 	for _, name := range subject.Only {
-		if !slices.ContainsFunc(Suites(), func(s Suite) bool { return s.Name == name }) {
-			return fmt.Errorf("there is no suite %s", sandbox.Echo(name))
+		if !known(name) {
+			return fmt.Errorf("there is no suite and no probe %s", sandbox.Echo(name))
 		}
 	}
 	for _, name := range subject.Must {
@@ -81,6 +82,21 @@ func complete(subject *Subject) error {
 		}
 	}
 	return nil
+}
+
+// known reports whether a name is a suite's, or SUITE/probe.
+func known(name string) bool {
+	suite, probe, one := strings.Cut(name, "/")
+	for _, s := range Suites() {
+		if s.Name == suite {
+			return !one || slices.ContainsFunc(s.Probes, func(p Probe) bool { return p.Name == probe })
+		}
+	}
+	return false
+}
+
+func (subject Subject) wants(suite, probe string) bool {
+	return subject.Only == nil || slices.Contains(subject.Only, suite) || slices.Contains(subject.Only, suite+"/"+probe)
 }
 
 func (subject Subject) has(c sandbox.Capability) bool {

@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain",
+				"internal/translate", "internal/explain", "internal/conformance",
 			}),
 			Libraries: join(commands, documents, findings),
 		},

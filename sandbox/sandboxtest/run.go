@@ -19,6 +19,10 @@ type (
 // ErrNoSuchThing is what a [Guest] answers that has no links or pipes.
 var ErrNoSuchThing = conformance.ErrNoSuchThing
 
+// JavaScript are a [Subject]'s Programs for the interpreter that wasm sandboxes run
+// by default.
+func JavaScript() Programs { return conformance.JavaScript() }
+
 // MachineHolds makes a [Subject]'s Left for a backend that marks what it makes.
 func MachineHolds(mark string) func(context.Context) ([]string, error) {
 	return conformance.MachineHolds(mark)

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -33,26 +33,12 @@ func (g *guest) Exec(ctx context.Context, req engine.ExecRequest) (exitCode int,
 	stop := context.AfterFunc(g.b.ctx, cancel)
 	defer stop()
 
-	args := req.Args
-	if g.e.options.Wrap != nil {
-		args = g.e.options.Wrap(g.b.Box, req)
-	}
+	args := append(slices.Clone(g.e.options.Through), req.Args...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=/tmp"}, req.Env...)
-	if g.e.options.Wrap != nil {
-		cmd.Env = []string{} // the wrapping command's own; it gives the program its variables
-	}
-	if g.e.options.Inherit {
-		cmd.Env = append(os.Environ(), req.Env...)
-	}
+	cmd.Env = append(os.Environ(), req.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = req.Stdin, req.Stdout, req.Stderr
-	if g.e.options.Wrap == nil {
-		cmd.Dir = filepath.Join(g.b.Root, req.Dir)
-	}
+	cmd.Dir = req.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if uid := g.e.options.UID; uid != 0 {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
-	}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = leaveStreams
 	err = cmd.Run()

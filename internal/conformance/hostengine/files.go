@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -29,31 +28,18 @@ type guest struct {
 // ID names the sandbox.
 func (g *guest) ID() string { return g.b.id }
 
-// directory opens the directory that holds a path's last component. As in a
-// guest, / is the sandbox's own root, for links too.
+// directory opens the directory that holds a path's last component, links
+// followed.
 func (g *guest) directory(ctx context.Context, ref engine.FileRef) (fd int, name string, err error) {
 	if err := errors.Join(ctx.Err(), g.gone()); err != nil {
 		return -1, "", err
 	}
-	root, err := unix.Open(g.b.Root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, "", err
-	}
-	defer unix.Close(root) //nolint:errcheck // only looked through
 	dir, name := filepath.Split(ref.Path)
 	if name == "" {
 		name = "."
 	}
-	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT}
-	if ref.Access.Links == engine.Beneath {
-		how.Resolve |= unix.RESOLVE_NO_SYMLINKS
-	}
-	for {
-		fd, err = unix.Openat2(root, strings.TrimPrefix(dir, "/")+".", &how)
-		if !errors.Is(err, unix.EAGAIN) {
-			return fd, name, translate(err)
-		}
-	}
+	fd, err = unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	return fd, name, translate(err)
 }
 
 func (g *guest) gone() error {
@@ -162,9 +148,6 @@ func (g *guest) Write(ctx context.Context, ref engine.FileRef, content io.Reader
 			return engine.ErrNotRegular
 		}
 	}
-	if err := g.e.give(dir, part); err != nil {
-		return translate(err)
-	}
 	return translate(unix.Renameat(dir, part, dir, name))
 }
 
@@ -181,9 +164,6 @@ func (g *guest) Mkdir(ctx context.Context, ref engine.FileRef) error {
 			err = engine.ErrNotDirectory
 		}
 		return err
-	}
-	if err == nil {
-		err = g.e.give(dir, name)
 	}
 	return translate(err)
 }

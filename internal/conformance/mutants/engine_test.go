@@ -14,11 +14,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
 
-func TestAnEngineWithOneThingWrongIsNoticed(t *testing.T) {
-	t.Parallel()
-	hunt(t, "engine", engineMutants(), nil)
-}
-
 // brokenEngine is an engine with one thing wrong.
 type brokenEngine struct {
 	*sandboxtest.Engine
@@ -132,7 +127,7 @@ func (a ascii) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func engineMutants() []mutant {
+func engineMutants(*testing.T) []mutant {
 	var starts atomic.Int64
 	return append([]mutant{
 		wrap(wrapped{ref: func(ref engine.FileRef) engine.FileRef {

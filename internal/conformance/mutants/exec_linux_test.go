@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
@@ -41,12 +42,14 @@ func (g execGuest) Exec(ctx context.Context, req engine.ExecRequest) (int, error
 	return g.change(ctx, g.run, req)
 }
 
-// TestExecWithOneThingWrongIsNoticed runs the suites of programs over a real engine
-// that runs them a little differently.
-func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
-	t.Parallel()
+// execMutants are a real engine that runs programs a little differently.
+func execMutants(t *testing.T) []mutant {
+	t.Helper()
+	needs(t, "bwrap")
+	// Probes that have to notice are named one after another.
 	exec := func(name, by string, change func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error)) mutant {
-		return mutant{name: name, by: by, only: []string{"EXEC", "EXEC_HOSTILE"}, make: func(t *testing.T) conformance.Subject {
+		probes := strings.Fields(by)
+		return mutant{name: name, by: probes[0], also: probes[1:], make: func(t *testing.T) conformance.Subject {
 			return overProcess(t, config(t), func(e *process.Engine) *wraps { return &wraps{Engine: e, exec: change} })
 		}}
 	}
@@ -55,7 +58,7 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 		env []string
 		one sync.Mutex
 	)
-	hunt(t, "exec", []mutant{
+	return []mutant{
 		exec("streams are merged", "EXEC/streams-stay-separate-and-exact", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			req.Stderr = req.Stdout
 			return run.Exec(ctx, req)
@@ -68,7 +71,7 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 			req.Stdout = &silent{w: req.Stdout, left: 100_000}
 			return run.Exec(ctx, req)
 		}),
-		exec("exit codes are lost", "EXEC/exit-codes-are-exact", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+		exec("exit codes are lost", "EXEC/exit-codes-are-exact EXEC_HOSTILE/unread-input-holds-no-call", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			_, err := run.Exec(ctx, req)
 			return 0, err
 		}),
@@ -76,7 +79,7 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 			code, err := run.Exec(ctx, req)
 			return int(int8(code)), err
 		}),
-		exec("input is ignored", "EXEC/standard-input-arrives", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+		exec("input is ignored", "EXEC/standard-input-arrives EXEC_HOSTILE/input-that-fails-does-not-end-well", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			req.Stdin = nil
 			return run.Exec(ctx, req)
 		}),
@@ -94,7 +97,7 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 			req.Dir = strings.TrimSuffix(req.Dir, "/below")
 			return run.Exec(ctx, req)
 		}),
-		exec("programs start elsewhere", "EXEC/the-work-directory-is-where-it-runs", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+		exec("programs start elsewhere", "EXEC/the-work-directory-is-where-it-runs STORAGE_BASE/programs-see-the-same-files", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			if strings.HasSuffix(req.Dir, "/work") {
 				req.Dir = "/"
 			}
@@ -111,7 +114,8 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 			req.Env = append([]string{"SANDBOX_CONFORMANCE_CANARY=inherited"}, req.Env...)
 			return run.Exec(ctx, req)
 		}),
-		exec("a program past its deadline ended well", "EXEC/a-deadline-stops-a-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+		exec("a program past its deadline ended well", "EXEC/a-deadline-stops-a-program EXEC/a-callers-deadline-stops-a-program EXEC/a-cancelled-call-ends-its-program "+
+			"EXEC_HOSTILE/ignoring-signals-is-no-way-out EXEC_HOSTILE/stopping-itself-is-no-way-out NOTHING_LEFT_BEHIND/a-stopped-call-leaves-no-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			code, err := run.Exec(ctx, req)
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || err != nil && ctx.Err() != nil {
 				return 0, nil
@@ -132,10 +136,33 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 			}
 			return code, err
 		}),
-		exec("what cannot start ended well", "EXEC_HOSTILE/a-command-that-does-not-exist", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+		exec("what cannot start ended well", "EXEC_HOSTILE/a-command-that-does-not-exist EXEC_HOSTILE/a-command-that-is-a-directory EXEC_HOSTILE/a-command-that-is-no-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			code, err := run.Exec(ctx, req)
 			if err != nil && ctx.Err() == nil || code == 126 || code == 127 {
 				return 0, nil
+			}
+			return code, err
+		}),
+		exec("a call waits for whoever holds its streams", "EXEC_HOSTILE/forking-away-holds-no-call", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+			code, err := run.Exec(ctx, req)
+			if req.Args[len(req.Args)-1] == "away" {
+				waiting, stop := context.WithTimeout(ctx, 6*time.Second)
+				defer stop()
+				<-waiting.Done()
+			}
+			return code, err
+		}),
+		exec("what a program makes is gone after its call", "EXEC/files-survive-a-call", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+			code, err := run.Exec(ctx, req)
+			if n := len(req.Args); n == 3 && req.Args[1] == "write" {
+				return run.Exec(ctx, engine.ExecRequest{Args: []string{req.Args[0], "remove", req.Args[2]}, Dir: req.Dir, Stdout: io.Discard, Stderr: io.Discard})
+			}
+			return code, err
+		}),
+		exec("a program stays after every call", "NOTHING_LEFT_BEHIND/a-call-leaves-no-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
+			code, err := run.Exec(ctx, req)
+			if len(req.Args) == 2 && req.Args[1] == "nothing" {
+				_, _ = run.Exec(ctx, engine.ExecRequest{Args: []string{req.Args[0], "away"}, Dir: req.Dir, Stdout: io.Discard, Stderr: io.Discard})
 			}
 			return code, err
 		}),
@@ -146,7 +173,7 @@ func TestExecWithOneThingWrongIsNoticed(t *testing.T) {
 			}
 			return code, err
 		}),
-	}, nil)
+	}
 }
 
 // replacing writes text, with what is no UTF-8 replaced.

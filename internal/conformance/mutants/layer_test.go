@@ -160,12 +160,7 @@ func followed(o ops, _ context.Context, path string, _ int64) (io.ReadCloser, sa
 	return io.NopCloser(bytes.NewReader(data)), sandbox.Entry{Path: path, Kind: sandbox.EntryFile}, err
 }
 
-func TestALayerWithOneThingWrongIsNoticed(t *testing.T) {
-	t.Parallel()
-	hunt(t, "layer", layerMutants(), nil)
-}
-
-func layerMutants() []mutant {
+func layerMutants(*testing.T) []mutant {
 	return slices.Concat(fileMutants(), identityMutants())
 }
 

@@ -35,17 +35,26 @@ var bubblewraps = map[string]func(args []string) []string{
 	"user-namespaces": func(a []string) []string {
 		return without(without(without(a, 1, "--seccomp"), 0, "--disable-userns"), 0, "--assert-userns-disabled")
 	},
-	"whole-system":  func(a []string) []string { return before(a, "--chdir", "--ro-bind", "/", "/usr/local", "--ro-bind", "/run", "/run", "--ro-bind", "/opt", "/opt") },
+	"whole-system": func(a []string) []string {
+		return before(a, "--remount-ro", "--ro-bind", "/opt", "/opt", "--ro-bind", "/var", "/var")
+	},
 	"writable-root": func(a []string) []string { return dropPair(a, "--remount-ro", "/") },
 	"shared-tmp":    func(a []string) []string { return before(a, "--remount-ro", "--bind", "/tmp", "/tmp") },
-	"all-devices":   func(a []string) []string { return before(a, "--remount-ro", "--dev-bind", "/dev", "/dev") },
-	"keeps-session": func(a []string) []string { return without(a, 0, "--new-session") },
-	"kernel-files": func(a []string) []string {
-		return before(a, "--remount-ro", "--ro-bind", "/sys", "/sys", "--proc", "/proc")
+	"device": func(a []string) []string {
+		return before(a, "--remount-ro", "--dev-bind", beside("extra"), "/dev/extra")
 	},
-	"inherits-environment": func(a []string) []string {
-		return before(without(a, 0, "--clearenv"), "--remount-ro", "--setenv", "SECRET_OF_THE_HOST", "x", "--setenv", "SANDBOX_CONFORMANCE_CANARY", "x")
+	"capabilities": func(a []string) []string {
+		return before(without(a, 1, "--cap-drop"), "--remount-ro", "--cap-add", "ALL")
 	},
+}
+
+// beside is the path of a file in the stand-in's own directory.
+func beside(name string) string {
+	path, err := os.Executable()
+	if err != nil {
+		return name
+	}
+	return filepath.Join(filepath.Dir(path), name)
 }
 
 // without takes an option and its values out.
