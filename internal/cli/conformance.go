@@ -76,7 +76,9 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 	defer func() {
 		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
 		defer cancel()
-		err = errors.Join(err, stop(stopping))
+		if failed := stop(stopping); failed != nil {
+			err = errors.Join(err, failed)
+		}
 	}()
 	subject := conformance.Subject{Programs: b.Programs, Bounds: b.Bounds}
 	if b.Holds != "" {

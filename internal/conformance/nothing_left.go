@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,7 +90,7 @@ func nothingLeftBehind() Suite {
 // in another sandbox.
 func (s *Scene) traces(ctx context.Context, next func() (*Scene, error)) error {
 	places := []string{s.work, "/tmp", "/var/tmp", "/dev/shm", "/run", "/dev", "/home", "/root", "/usr/local", "/etc"}
-	name := "/sandbox-conformance-trace-" + strings.ToLower(s.Info().InstanceID[:min(8, len(s.Info().InstanceID))])
+	name := "/sandbox-conformance-trace-" + rand.Text()
 	var left []string
 	for _, place := range places {
 		result, err := s.run(ctx, sandbox.Command{Args: []string{"write", place + name}, Stdin: strings.NewReader("a trace")})

@@ -15,7 +15,9 @@ const (
 	// raceSwaps is how often the other side has to be seen to have changed before a
 	// race is over; raceRounds is when it is over anyway.
 	raceSwaps  = 60
-	raceRounds = 5_000
+	raceRounds = 20_000
+	// raceStill is after how many rounds without a change the two are laid out anew.
+	raceStill = 50
 )
 
 // races are run against a program in the guest that exchanges a real file or
@@ -65,10 +67,7 @@ func races() Suite {
 		{Name: "a-recursive-removal-over-a-swapped-directory", Layout: Links, Needs: files(sandbox.CapabilityFilesDelete), Run: func(ctx context.Context, s *Scene) error {
 			err := s.race(ctx, directory, func(race string) error {
 				_ = s.Remove(ctx, race, true)
-				// So that there are two things to exchange again, one of them a link.
-				_ = s.guest.Remove(s.work + "/swapped/decoy")
-				_ = s.guest.Symlink(s.work+"/swapped/decoy", s.outside)
-				_ = s.write(ctx, race+"/again.txt", "x")
+				_ = s.plantRace(directory, s.work+"/swapped") // so that there are two again
 				return nil
 			})
 			return errors.Join(err, s.survives(ctx, s.outside+"/secret.txt", secret), s.survives(ctx, s.outside+"/sub/leaf.txt", secret))
@@ -96,13 +95,9 @@ const (
 // race plants the two things, starts the swapper, waits until it is seen at work,
 // runs the attacked operation many times and ends the swapper.
 func (s *Scene) race(ctx context.Context, kind string, operation func(race string) error) error {
-	dir, target := "swapped", s.outside
-	err := s.guest.WriteFile(s.work+"/"+dir+"/race/secret.txt", []byte(insideText))
-	if kind == leaf {
-		target = s.outside + "/secret.txt"
-		err = errors.Join(s.guest.Remove(s.work+"/"+dir+"/race"), s.guest.WriteFile(s.work+"/"+dir+"/race", []byte(insideText)))
-	}
-	if err = errors.Join(err, s.guest.Symlink(s.work+"/"+dir+"/decoy", target)); err != nil {
+	const dir = "swapped"
+	err := s.plantRace(kind, s.work+"/"+dir)
+	if err != nil {
 		return notShown("planting the race: %v", err)
 	}
 	if _, err := s.enter(ctx); err != nil {
@@ -120,13 +115,16 @@ func (s *Scene) race(ctx context.Context, kind string, operation func(race strin
 		_ = until.Close() // so that nobody waits to write to a program that is gone
 		swapper <- ended{a, err}
 	}()
-	swaps := 0
+	swaps, still := 0, 0
 	for round, was := 0, false; err == nil && swaps < raceSwaps && round < raceRounds && ctx.Err() == nil; round++ {
 		link := s.isLink(ctx, dir+"/race")
-		if link != was {
-			swaps++
+		if still++; link != was {
+			swaps, still = swaps+1, 0
 		}
-		was = link
+		if was = link; still > raceStill {
+			// The operation took one of the two away, as it may.
+			_, still = s.plantRace(kind, s.work+"/"+dir), 0
+		}
 		err = operation(dir + "/race")
 	}
 	_ = end.Close()
@@ -140,6 +138,17 @@ func (s *Scene) race(ctx context.Context, kind string, operation func(race strin
 		return notShown("the swapper exchanged %d times and was seen to %d times", result.answer.Tried, swaps)
 	}
 	return nil
+}
+
+// plantRace lays the two out. The link comes last and goes first, so that nothing
+// that is planted meanwhile goes through it.
+func (s *Scene) plantRace(kind, dir string) error {
+	target, real := s.outside, dir+"/race/inside.txt"
+	if kind == leaf {
+		target, real = s.outside+"/secret.txt", dir+"/race"
+	}
+	return errors.Join(s.guest.Remove(dir+"/decoy"), s.guest.Remove(dir+"/race"),
+		s.guest.WriteFile(real, []byte(insideText)), s.guest.Symlink(dir+"/decoy", target))
 }
 
 // isLink looks at the place as the layer shows it.

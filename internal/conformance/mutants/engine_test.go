@@ -7,7 +7,6 @@ import (
 	"maps"
 	"strconv"
 	"sync/atomic"
-	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -127,7 +126,7 @@ func (a ascii) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func engineMutants(*testing.T) []mutant {
+func engineMutants() []mutant {
 	var starts atomic.Int64
 	return append([]mutant{
 		wrap(wrapped{ref: func(ref engine.FileRef) engine.FileRef {

@@ -43,9 +43,7 @@ func (g execGuest) Exec(ctx context.Context, req engine.ExecRequest) (int, error
 }
 
 // execMutants are a real engine that runs programs a little differently.
-func execMutants(t *testing.T) []mutant {
-	t.Helper()
-	needs(t, "bwrap")
+func execMutants() []mutant {
 	// Probes that have to notice are named one after another.
 	exec := func(name, by string, change func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error)) mutant {
 		probes := strings.Fields(by)

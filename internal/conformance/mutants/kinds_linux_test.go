@@ -1,10 +1,8 @@
 package mutants_test
 
-import "testing"
-
 type kind struct {
 	name    string
-	mutants func(*testing.T) []mutant
+	mutants func() []mutant
 }
 
 func kinds() []kind {

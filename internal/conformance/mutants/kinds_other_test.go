@@ -2,11 +2,9 @@
 
 package mutants_test
 
-import "testing"
-
 type kind struct {
 	name    string
-	mutants func(*testing.T) []mutant
+	mutants func() []mutant
 }
 
 // kinds are those that need no kernel of their own.

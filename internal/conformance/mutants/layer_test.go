@@ -8,7 +8,6 @@ import (
 	stdpath "path"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -160,7 +159,7 @@ func followed(o ops, _ context.Context, path string, _ int64) (io.ReadCloser, sa
 	return io.NopCloser(bytes.NewReader(data)), sandbox.Entry{Path: path, Kind: sandbox.EntryFile}, err
 }
 
-func layerMutants(*testing.T) []mutant {
+func layerMutants() []mutant {
 	return slices.Concat(fileMutants(), identityMutants())
 }
 
