@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain",
+				"internal/translate", "internal/explain", "internal/conformance",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -144,8 +144,18 @@ func Arrows() []Arrow {
 		},
 		{
 			Tree:    "internal/conformance",
-			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts"}),
+			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/conformance/prober"}),
 			Testing: true,
+		},
+		{Tree: "internal/conformance/prober", Libraries: []string{"github.com/klauspost/compress/zstd", "golang.org/x/sys"}},
+		{Tree: "internal/conformance/hostengine", Own: []string{"sandbox", "sandbox/engine"}, Libraries: []string{"golang.org/x/sys"}},
+		{
+			// What keeps the suites honest: tests alone.
+			Tree: "internal/conformance/mutants",
+			Own: join(layers, []string{
+				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
+			}),
+			TestLibraries: []string{"golang.org/x/sys"},
 		},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
@@ -231,6 +241,11 @@ func Bans() []Ban {
 			Why:   "a kind is written against a session and runs on any backend",
 			From:  []string{"sandbox/kind/..."},
 			Never: []string{"sandbox/backend/...", "internal/backend/..."},
+		},
+		{
+			Why:   "an engine that holds nothing is for the tests of the suites alone",
+			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
+			Never: []string{"internal/conformance/hostengine/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",
