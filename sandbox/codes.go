@@ -62,6 +62,7 @@ const (
 	CodeEgressNotWithinPolicy   Code = "egress.not_within_policy"
 	CodeEgressGuarantee         Code = "egress.guarantee_missing"
 	CodeEgressNeverReaches      Code = "egress.never_reaches"
+	CodeEgressTooComplex        Code = "egress.too_complex"
 	CodeScopeNotEnforced        Code = "scope.not_enforced"
 	CodeImagePrebuiltDenied     Code = "image.prebuilt_denied"
 	CodeImageRegistryDenied     Code = "image.registry_denied"
@@ -191,6 +192,7 @@ var codeTable = [...]codeInfo{
 	{CodeEgressNotWithinPolicy, ErrPermission, "Egress is wider than the policy allows", "Every host, port, method and path that the workload can reach must be reachable under the policy. The finding names one that is not."},
 	{CodeEgressGuarantee, ErrPermission, "Backend does not guarantee how egress is confined", "A mode says what is allowed; guarantees say which ways around it are shut, with evidence. A required one is missing."},
 	{CodeEgressNeverReaches, ErrPermission, "Egress reaches what must never be reached", "A rule overlaps never_reaches. The finding names one place in both."},
+	{CodeEgressTooComplex, ErrLimit, "Egress is more than can be compared", "There are more rules than are read, or rules so many and so entangled that holding them against each other would take more than the bounded work of one question. What is not shown to be within its bound is refused."},
 	{CodeScopeNotEnforced, ErrPermission, "Backend cannot keep sandboxes this far apart", "The effective isolation scope, the stricter of policy and workload, is not one the backend declares."},
 	{CodeImagePrebuiltDenied, ErrPermission, "Policy denies prebuilt images", "The workload names a catalogue image and the policy does not allow those."},
 	{CodeImageRegistryDenied, ErrPermission, "Image comes from a registry the policy does not list", "The registry of the reference is compared whole, host and port."},

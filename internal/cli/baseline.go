@@ -86,36 +86,20 @@ func (a *app) readBaseline(text string) (*baseline, error) {
 		return nil, badInput("--baseline %s: %w", sandbox.Echo(text), err)
 	}
 	base := &baseline{source: text, digest: manifest.DigestOf(b)}
-	var findings []sandbox.Finding
 	if manifest.Sort(b) == "policy" {
 		p, err := manifest.ParsePolicy(b)
 		if err != nil {
 			return nil, inInput("--baseline "+text, &exit{ExitBadInput, err})
 		}
 		base.policy = &p
-		_, findings = policy.CompilePolicy(policy.Layer{Policy: p})
 	} else {
 		m, err := manifest.Parse(b)
 		if err != nil {
 			return nil, inInput("--baseline "+text, &exit{ExitBadInput, err})
 		}
 		base.manifest = &m
-		findings = compiles(m)
-	}
-	if len(findings) > 0 {
-		// It would be compared as if what does not compile were not there.
-		return nil, badInput("--baseline %s: %w", sandbox.Echo(text), sandbox.Decide(findings).Err())
 	}
 	return base, nil
-}
-
-func compiles(m manifest.Manifest) []sandbox.Finding {
-	_, findings := policy.CompilePolicy(m.Layers()...)
-	for _, name := range m.WorkloadNames() {
-		_, problems := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
-		findings = append(findings, problems...)
-	}
-	return findings
 }
 
 // against compares what was judged with a baseline. What became possible is a

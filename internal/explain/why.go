@@ -59,9 +59,9 @@ type Question struct {
 	Request egress.Request
 	// Workload is the one workload to answer for; empty is all.
 	Workload string
-	// Judge decides all workloads of a manifest; see package router. Nil judges
-	// none of them: then only the rules count.
-	Judge func(manifest.Manifest) map[string]sandbox.Decision
+	// Backends are the declarations by which the workloads are judged as a router
+	// would. Nil judges none of them: then only the rules count.
+	Backends []sandbox.Declarations
 }
 
 // Why answers for one workload of a manifest, or for each. The manifest was parsed,
@@ -76,14 +76,15 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 		names = []string{q.Workload}
 	}
 	layers := m.Layers()
-	compiled, _ := policy.CompilePolicy(layers...)
-	policies := compiled.Opinions(q.Request)
-	decisions := q.judge(m)
+	judge := policy.NewJudge(layers...)
+	policies := judge.Policy().Opinions(q.Request)
+	backends := policy.CompileBackends(q.Backends, m.Guarantees)
+	var afterwards *policy.Judge
 	answer := Answer{Request: requestText(q.Request), Workloads: make([]WorkloadAnswer, 0, len(names))}
 	for _, name := range names {
-		spec, _ := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
-		own := spec.Opinion(q.Request)
-		own.Source = workloadSource(name)
+		asks := judge.Case(policy.Ask{Spec: m.Workloads[name]})
+		own := asks.Spec().Opinion(q.Request)
+		own.Source = policy.WorkloadSubject(name)
 		opinions := append(slices.Clone(policies), own)
 		w := WorkloadAnswer{Workload: name, Allowed: true}
 		for i, o := range opinions {
@@ -94,7 +95,7 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 			w.Layers = append(w.Layers, layerOf(o, mode))
 			w.Allowed = w.Allowed && o.Verdict == sandbox.Allow
 		}
-		w.Refused = reasons(decisions[name])
+		w.Refused = q.reasons(asks, backends)
 		switch {
 		case w.Allowed && len(w.Refused) > 0:
 			w.Allowed = false // and no edit of rules helps
@@ -104,7 +105,10 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 			edited, edits := allow(m, name, q.Request, opinions)
 			w.Edits = edits
 			if len(w.Refused) == 0 {
-				w.Afterwards = reasons(q.judge(edited)[name])
+				if afterwards == nil { // policies are edited alike for every workload
+					afterwards = policy.NewJudge(edited.Layers()...)
+				}
+				w.Afterwards = q.reasons(afterwards.Case(policy.Ask{Spec: edited.Workloads[name]}), backends)
 			}
 		}
 		answer.Allowed = answer.Allowed || w.Allowed
@@ -113,17 +117,15 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 	return answer, nil
 }
 
-func (q Question) judge(m manifest.Manifest) map[string]sandbox.Decision {
-	if q.Judge == nil {
+// reasons are the findings that deny a workload on its backend, each as its place
+// and what was found.
+func (q Question) reasons(asks policy.Case, backends policy.Backends) []string {
+	if q.Backends == nil {
 		return nil
 	}
-	return q.Judge(m)
-}
-
-// reasons are the findings that deny, each as its place and what was found.
-func reasons(d sandbox.Decision) []string {
+	name := asks.Spec().Spec().Backend
 	var texts []string
-	for _, f := range d.Findings {
+	for _, f := range asks.Decide(backends.Of(name)).Findings {
 		if f.Verdict != sandbox.Allow {
 			texts = append(texts, f.Locator()+": "+f.Found)
 		}
@@ -154,8 +156,6 @@ func quoted(names []string) string {
 	}
 	return text
 }
-
-func workloadSource(name string) string { return "workload " + sandbox.Echo(name) }
 
 func requestText(r egress.Request) string {
 	return egress.Witness{Host: r.Host, Addr: r.Addr, Port: r.Port, Method: r.Method, Path: r.Path}.String()

@@ -3,6 +3,7 @@ package explain
 import (
 	"slices"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 )
 
@@ -23,7 +24,7 @@ func (w WorkloadAnswer) text() string {
 	if w.Allowed {
 		word = "allowed"
 	}
-	head.Line(word + "  " + workloadSource(w.Workload))
+	head.Line(word + "  " + policy.WorkloadSubject(w.Workload))
 	text := head.String()
 	page := show.NewPage(2, 8)
 	for _, l := range w.Layers {

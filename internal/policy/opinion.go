@@ -64,10 +64,8 @@ func (s *CompiledSpec) Opinion(r egress.Request) Opinion {
 
 func (c *compiledEgress) opinion(r egress.Request) Opinion {
 	o := Opinion{Mode: c.mode, Rules: len(c.rules), Blocked: blockedBecause(r)}
-	for i := range c.rules {
-		if _, ok := egress.NewSet(c.rules[i : i+1]).Match(r); ok {
-			o.By = append(o.By, PlacedRule{c.rules[i], c.paths[i]})
-		}
+	for _, i := range c.set.MatchAll(r) {
+		o.By = append(o.By, PlacedRule{c.rules[i], c.paths[i]})
 	}
 	if len(o.By) == 0 {
 		o.Hint = c.set.Hint(r)
@@ -79,11 +77,10 @@ func (c *compiledEgress) opinion(r egress.Request) Opinion {
 // as they are written.
 func (l *compiledLayer) ruledOut(r egress.Request) []PlacedRule {
 	var found []PlacedRule
-	for _, rule := range l.neverReach.Rules() {
-		if _, ok := egress.NewSet([]egress.Rule{rule}).Match(r); ok {
-			i := slices.Index(l.Policy.NeverReaches, rule.Name())
-			found = append(found, PlacedRule{rule, at("never_reaches").Append(sandbox.Index(i))})
-		}
+	for _, i := range l.neverReach.MatchAll(r) {
+		rule := l.neverReach.Rule(i)
+		place := slices.Index(l.Policy.NeverReaches, rule.Name())
+		found = append(found, PlacedRule{rule, at("never_reaches").Append(sandbox.Index(place))})
 	}
 	return found
 }

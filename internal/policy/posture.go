@@ -100,8 +100,9 @@ func ComparePostures(before, after Posture) []SubjectChange {
 		Subject: after.Policy.Source, At: at("policy"),
 		Comparison: ComparePolicy(before.Policy.Policy, after.Policy.Policy, after.Policy.Known),
 	}}
+	r := newRollout(before, after)
 	for _, name := range bothKeys(before.Workloads, after.Workloads) {
-		subjects = append(subjects, compareWorkload(name, before, after))
+		subjects = append(subjects, r.workload(name))
 	}
 	return subjects
 }
@@ -151,6 +152,9 @@ func compareHostPolicy(before, after Posture) SubjectChange {
 		s.Comparison = ComparePolicy(both, own.Policy, own.Known)
 	default:
 		s.Comparison = ComparePolicy(before.HostPolicy.Policy, after.HostPolicy.Policy, after.HostPolicy.Known)
+	}
+	if s.Presence != Kept {
+		s.reach = sides{} // which would be the team's own policy's
 	}
 	return s
 }

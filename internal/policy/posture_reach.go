@@ -83,7 +83,7 @@ func (r Reach) containsRules(inner *compiledEgress) (sandbox.Verdict, string) {
 		if shared, overlaps := inner.set.Overlaps(r.never); overlaps {
 			return sandbox.Deny, shared.String()
 		}
-	} else if only, within := inner.set.Within(r.allowed()); !within {
+	} else if only, within := inner.set.Within(r.egress.allowed()); !within {
 		if r.egress.open && r.egress.mode == sandbox.EgressAllowlist {
 			return sandbox.Undecided, ""
 		}
@@ -93,12 +93,4 @@ func (r Reach) containsRules(inner *compiledEgress) (sandbox.Verdict, string) {
 		return sandbox.Undecided, ""
 	}
 	return sandbox.Allow, ""
-}
-
-// allowed are the rules of an allowlist, and none under another mode.
-func (r Reach) allowed() *egress.Set {
-	if r.egress.mode != sandbox.EgressAllowlist {
-		return nil
-	}
-	return r.egress.set
 }

@@ -62,10 +62,12 @@ func (in manifestInput) posture(g *guardrail) policy.Posture {
 // compiles reports what in a document this release would not take. It would be
 // compared as if it were not there.
 func compiles(m manifest.Manifest) error {
-	_, findings := policy.CompilePolicy(m.Layers()...)
+	var findings []sandbox.Finding
+	for _, layer := range m.Layers() {
+		findings = append(findings, policy.PolicyFindings(layer)...)
+	}
 	for _, name := range m.WorkloadNames() {
-		_, problems := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
-		findings = append(findings, problems...)
+		findings = append(findings, policy.SpecFindings(m.Workloads[name], sandbox.Known{})...)
 	}
 	return sandbox.Decide(findings).Err()
 }
