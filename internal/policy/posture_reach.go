@@ -13,11 +13,14 @@ type Reach struct {
 	neverOpen bool
 }
 
-// ReachOf is what a workload under the policy may be given. The policy is
-// meant to have been compiled without a denial.
-func ReachOf(l Layer) Reach {
-	c, _ := compileLayer(l)
-	return Reach{egress: c.egress, never: c.neverReach, neverOpen: c.neverOpen}
+// Reach is what a workload under the policy may be given: that of the last one,
+// where several are in force. It is meant to have been compiled without a denial.
+func (p *CompiledPolicy) Reach() Reach {
+	if p == nil || len(p.layers) == 0 {
+		return Reach{}
+	}
+	l := &p.layers[len(p.layers)-1]
+	return Reach{egress: l.egress, never: l.neverReach, neverOpen: l.neverOpen}
 }
 
 // Reach is what the workload asks for itself, whatever any policy says of it.

@@ -43,11 +43,11 @@ func readSide(v tftypes.Value) postureSide {
 	case has(v, "workloads"):
 		return readManifestSide(v)
 	case isWorkload(v):
-		in, _, faults := receiveWorkload(v)
-		return workloadSide(policy.Ask{Spec: in.Spec, Known: in.Known}, faults)
+		in := readWorkload(v, true)
+		return workloadSide(policy.Ask{Spec: in.Spec, Known: in.Known}, in.faults(policy.SpecFindings(in.Spec, in.Known)))
 	default:
 		in := readPolicy(v, true)
-		return policySide(in.layer(), admit(in, nil, validating).findings)
+		return policySide(in.layer(), in.faults(validating))
 	}
 }
 
@@ -91,11 +91,11 @@ func readDocumentSide(text []byte) postureSide {
 func readManifestSide(v tftypes.Value) postureSide {
 	in := readManifest(v, true)
 	side := postureSide{sort: sortManifest, posture: in.posture(nil), findings: in.Findings}
-	a := admit(in.Policy, nil, validating)
-	side.findings = append(side.findings, under(sandbox.Path("policy"), a.findings)...)
-	settled := a.settled && in.Known.Everything()
+	side.findings = append(side.findings, under(sandbox.Path("policy"), in.Policy.faults(validating))...)
+	settled := in.Policy.Known.Everything() && in.Known.Everything()
 	for _, name := range sortedKeys(in.Workloads) {
-		workload, _, faults := receiveWorkload(attribute(attribute(v, "workloads"), name))
+		workload := readWorkload(attribute(attribute(v, "workloads"), name), true)
+		faults := workload.faults(policy.SpecFindings(workload.Spec, workload.Known))
 		settled = settled && workload.Known.Everything()
 		side.findings = append(side.findings, under(sandbox.Path("workloads", sandbox.MapKey(name)), faults)...)
 	}

@@ -19,9 +19,9 @@ func evaluatePolicy(object tftypes.Value, _ *guardrail, p phase) outcome {
 	in := readPolicy(object, false)
 	// Its own digest is an output here, not something that it arrived with.
 	in.seal = ""
-	a := admit(in, nil, p)
-	out := outcome{findings: a.findings, computed: computed{"digest": unknownText()}, about: in.layer().Source}
-	if !a.settled || denied(a.findings) {
+	faults := in.faults(p)
+	out := outcome{findings: faults, computed: computed{"digest": unknownText()}, about: in.layer().Source}
+	if !in.Known.Everything() || denied(faults) {
 		return out
 	}
 	document, err := in.encode()
