@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // Judge decides workloads under policies that hold for all of them. The policies
@@ -39,6 +40,15 @@ func (j *Judge) Case(ask Ask, read ...sandbox.Finding) Case {
 
 // Spec is the workload as it was compiled.
 func (c Case) Spec() *CompiledSpec { return c.spec }
+
+// Admits answers whether the request is let through by the policies and by the
+// workload's own egress.
+func (c Case) Admits(r egress.Request) sandbox.Verdict {
+	return min(c.judge.policy.Admits(r), c.spec.Admits(r))
+}
+
+// Findings are what is wrong with the policies or the workload, wherever it runs.
+func (c Case) Findings() []sandbox.Finding { return c.findings }
 
 // Decide answers for the workload on a backend. Nothing is decided under policies
 // that are none, of a workload that is none, or on a backend that is none: what is

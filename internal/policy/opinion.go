@@ -30,6 +30,9 @@ type Opinion struct {
 	// Blocked says why the destination is refused when dialled under an allowlist,
 	// whatever the rules say; it is empty where it is not.
 	Blocked string
+	// Near are the rules about the request's host, where none admits it: the first
+	// few of many.
+	Near []PlacedRule
 	// Rules is how many rules there are, and Hint what is near the request among
 	// them, where none admits it.
 	Rules int
@@ -67,8 +70,15 @@ func (c *compiledEgress) opinion(r egress.Request) Opinion {
 	for _, i := range c.set.MatchAll(r) {
 		o.By = append(o.By, PlacedRule{c.rules[i], c.paths[i]})
 	}
-	if len(o.By) == 0 {
-		o.Hint = c.set.Hint(r)
+	if len(o.By) > 0 {
+		return o
+	}
+	o.Hint = c.set.Hint(r)
+	for _, i := range c.set.AtHost(r) {
+		if len(o.Near) == maxExcess {
+			break
+		}
+		o.Near = append(o.Near, PlacedRule{c.rules[i], c.paths[i]})
 	}
 	return o
 }

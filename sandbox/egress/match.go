@@ -78,6 +78,19 @@ func (s *Set) MatchAll(r Request) []int {
 	return all
 }
 
+// AtHost is the positions in [Set.Rules] of all rules whose host covers the
+// request's, whatever else they say of it, in their order.
+func (s *Set) AtHost(r Request) []int {
+	var all []int
+	for _, z := range s.around(r.host(), nil) {
+		for _, m := range z.members {
+			all = append(all, int(m))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
 // host is the pattern of exactly the name or address that is asked for.
 func (r Request) host() Host {
 	if r.Addr.IsValid() {
