@@ -38,7 +38,7 @@ func candidateOf(m manifest.Manifest, document []byte, label, address string) ca
 func planned(m planjson.Manifest, label string) candidate {
 	posture := policy.Posture{
 		Policy: layerOf(&m.Policy), Workloads: make(map[string]policy.Ask, len(m.Workloads)),
-		Known: sandbox.Known{}.Unknown(sandbox.Path("host_policy")),
+		Known: sandbox.Known{}.Unknown(sandbox.Path("host_policy")).Unknown(sandbox.Path("guarantees")),
 	}
 	if !m.WorkloadsKnown {
 		posture.Known = posture.Known.Unknown(sandbox.Path("workloads"))

@@ -90,7 +90,7 @@ func TestEnormousInputIsJudgedOrRefused(t *testing.T) { //nolint:paralleltest //
 		{"check, a document nested 100,000 deep", []string{"check", text(nested(100_000))}, cli.ExitBadInput, "32 levels"},
 		{"check, a plan nested 100,000 deep", []string{"check", text(`{"format_version":"1.2","planned_values":` + nested(100_000) + "}")}, cli.ExitBadInput, "not a plan"},
 		{"why, allowed by both", []string{"why", "--manifest", both, "--host", "h7.example.com"}, cli.ExitRefused, "egress_hosts[7]"},
-		{"why, allowed by neither", []string{"why", "--manifest", both, "--host", "evil.example.com"}, cli.ExitRefused, "to allow it"},
+		{"why, allowed by neither", []string{"why", "--manifest", both, "--host", "evil.example.com"}, cli.ExitRefused, "no edit of rules allows it"},
 		{"why, nested 100,000 deep", []string{"why", "--host", "a.example", "--manifest", text(nested(100_000))}, cli.ExitBadInput, "32 levels"},
 		{"diff, the same", []string{"diff", policy, policy}, cli.ExitAllowed, "equal"},
 		{"diff, another one", []string{"diff", policy, policyOf(append([]string{"evil.example.com"}, hosts[1:]...))}, cli.ExitWidened, "evil.example.com:443"},

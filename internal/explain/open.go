@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -201,7 +199,7 @@ func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.E
 
 // rule adds the lines of one rule, beside others or alone.
 func (e *Edit) rule(key string, rule sandbox.EgressRule, others bool) {
-	if !hclsyntax.ValidIdentifier(key) || key == "for" { // {for begins an expression
+	if !isIdentifier(key) {
 		key = hclString(key)
 	}
 	line := "  " + key + " = { host = " + hclString(rule.Host) + ", ports = " + hclList(rule.Ports) +
@@ -211,6 +209,19 @@ func (e *Edit) rule(key string, rule sandbox.EgressRule, others bool) {
 		e.HCL = append(e.HCL, "  # the other rules there are, and")
 	}
 	e.HCL = append(e.HCL, line, "}")
+}
+
+// isIdentifier reports whether a key stands without quotes. {for begins an
+// expression.
+func isIdentifier(key string) bool {
+	for i := range len(key) {
+		switch c := key[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', i > 0 && (c >= '0' && c <= '9' || c == '-'):
+		default:
+			return false
+		}
+	}
+	return key != "" && key != "for"
 }
 
 // hclList writes a list, port numbers as such.

@@ -76,10 +76,8 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 		}
 		names = []string{q.Workload}
 	}
-	w := asking{
-		Question: q, manifest: m, judge: policy.NewJudge(m.Layers()...),
-		backends: policy.CompileBackends(q.Backends, m.Guarantees), edited: make(map[int]*policy.Judge),
-	}
+	w := asking{Question: q, manifest: m, judge: policy.NewJudge(m.Layers()...), edited: make(map[int]*policy.Judge)}
+	w.backends = w.judge.CompileBackends(q.Backends, m.Guarantees)
 	policies := w.judge.Policy().Opinions(q.Request)
 	answer := Answer{Request: requestText(q.Request), Workloads: make([]WorkloadAnswer, 0, len(names))}
 	for _, name := range names {
@@ -155,10 +153,13 @@ func (q *asking) allow(w *WorkloadAnswer, opinions []policy.Opinion) {
 			q.edited[t.policies] = judge
 		}
 		asks := judge.Case(policy.Ask{Spec: t.manifest.Workloads[w.Workload]})
+		after := q.reasons(asks)
 		if asks.Admits(q.Request) != sandbox.Allow {
+			if len(w.Afterwards) == 0 {
+				w.Afterwards = after // such as one rule too many
+			}
 			continue
 		}
-		after := q.reasons(asks)
 		if len(after) == 0 {
 			w.Edits, w.Afterwards = t.edits, nil
 			return

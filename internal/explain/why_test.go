@@ -152,7 +152,7 @@ func TestWhatIsProposedIsAdmitted(t *testing.T) {
 			edited := made(t, m, r, w)
 			judge := policy.NewJudge(edited.Layers()...)
 			asks := judge.Case(policy.Ask{Spec: edited.Workloads["w"]})
-			if got := asks.Decide(policy.CompileBackends([]sandbox.Declarations{d}, nil).Of("b")); got.Verdict != sandbox.Allow || asks.Admits(r) != sandbox.Allow {
+			if got := asks.Decide(judge.CompileBackends([]sandbox.Declarations{d}, nil).Of("b")); got.Verdict != sandbox.Allow || asks.Admits(r) != sandbox.Allow {
 				t.Fatalf("proposed and refused: %+v\n%s", got.Findings, answer.Text())
 			}
 			if policyRefuses != said {

@@ -11,6 +11,7 @@ import (
 // Judge decides workloads under policies that hold for all of them. The policies
 // are compiled once, and each workload once for any number of questions.
 type Judge struct {
+	layers   []Layer
 	policy   *CompiledPolicy
 	findings []sandbox.Finding
 }
@@ -18,7 +19,7 @@ type Judge struct {
 // NewJudge compiles the policies in force.
 func NewJudge(layers ...Layer) *Judge {
 	compiled, findings := CompilePolicy(layers...)
-	return &Judge{policy: compiled, findings: findings}
+	return &Judge{layers: layers, policy: compiled, findings: findings}
 }
 
 // Policy is what was compiled.
@@ -79,15 +80,15 @@ type declared struct {
 	findings []sandbox.Finding
 }
 
-// CompileBackends compiles declarations. relied are the guarantees that each
-// backend must still give; see [ReliedOn].
-func CompileBackends(declarations []sandbox.Declarations, relied map[string]sandbox.GuaranteeSet) Backends {
+// CompileBackends compiles declarations. A backend that no longer gives what is
+// relied on under the judge's policies is denied; see [ReliedOn].
+func (j *Judge) CompileBackends(declarations []sandbox.Declarations, relied map[string]sandbox.GuaranteeSet) Backends {
 	b := Backends{byName: make(map[string]declared, len(declarations))}
 	for _, d := range declarations {
 		compiled, findings := CompileDeclarations(d)
 		b.byName[d.Backend] = declared{
 			compiled: compiled.Beside(func() []sandbox.Declarations { return declarations }),
-			findings: append(findings, ReliedOn(relied, d)...),
+			findings: append(findings, ReliedOn(j.layers, relied, d)...),
 		}
 		b.names = append(b.names, d.Backend)
 	}
@@ -105,21 +106,4 @@ func (b Backends) Of(name string) Backend {
 			Required: "one of " + strings.Join(b.names, ", "), Remedy: "give the facts of that backend",
 		}}
 	}
-}
-
-// ReliedOn are the findings about guarantees on which a plan relied, by the name of
-// the backend, and which the backend no longer gives.
-func ReliedOn(relied map[string]sandbox.GuaranteeSet, d sandbox.Declarations) []sandbox.Finding {
-	var findings []sandbox.Finding
-	for _, g := range relied[d.Backend].Words() {
-		if d.Guarantees[g].Kind == sandbox.EvidenceKindUnspecified {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(d.Backend),
-				Path: sandbox.Path("guarantees", sandbox.MapKey(d.Backend)), Found: "no guarantee " + g.String(),
-				Required: g.String() + ", on which the plan relied",
-				Remedy:   "run the backend as it was when its facts were taken, or plan again with new facts",
-			})
-		}
-	}
-	return findings
 }

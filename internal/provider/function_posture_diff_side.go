@@ -120,12 +120,12 @@ func (side *postureSide) sealed(in manifestInput, text string, settled bool) {
 		side.findings = append(side.findings, under(sandbox.Path("document"), sandbox.FindingsAt(err, nil))...)
 		return
 	}
-	side.posture.HostPolicy = m.Posture().HostPolicy
+	side.posture.HostPolicy, side.posture.Guarantees = m.Posture().HostPolicy, m.Guarantees
 	if !settled {
 		return
 	}
 	arrived := in.document(nil)
-	arrived.HostPolicy = m.HostPolicy
+	arrived.HostPolicy, arrived.Guarantees = m.HostPolicy, m.Guarantees
 	if encoded, err := arrived.Encode(); err == nil && string(encoded) != text {
 		side.findings = append(side.findings, sandbox.Finding{
 			Code:     sandbox.CodeAttributesLost,

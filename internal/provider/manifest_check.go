@@ -1,11 +1,13 @@
 package provider
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -40,13 +42,17 @@ func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
 }
 
 // whole reports whether everything in the manifest is known.
-func (in manifestInput) whole() bool {
+func (in manifestInput) whole() bool { return in.Known.Everything() && in.admissionKnown() }
+
+// admissionKnown reports whether everything is known by which workloads are
+// admitted.
+func (in manifestInput) admissionKnown() bool {
 	for _, workload := range in.Workloads {
 		if !workload.Known.Everything() {
 			return false
 		}
 	}
-	return in.Known.Everything() && in.Policy.Known.Everything()
+	return in.Known.Whole(sandbox.Path("workloads")) && in.Policy.Known.Everything()
 }
 
 // judge decides every workload. A workload that came from a resource has warned
@@ -96,6 +102,27 @@ func (in manifestInput) document(g *guardrail) manifest.Manifest {
 		Generation: in.Generation,
 		Policy:     in.Policy.Policy,
 		HostPolicy: g.effective(),
+		Guarantees: in.relied(g),
 		Workloads:  workloads,
 	}
+}
+
+// relied is what each backend must still give when a host opens the manifest: that
+// on which its workloads were admitted here. What is not known yet relies on
+// nothing.
+func (in manifestInput) relied(g *guardrail) map[string]sandbox.GuaranteeSet {
+	layers := append(slices.Clip(g.layers()), in.Policy.layer())
+	relied := make(map[string]sandbox.GuaranteeSet)
+	for _, workload := range in.Workloads {
+		backend, open, problems := backendOf(workload)
+		if open || len(problems) > 0 || !workload.Known.Everything() {
+			continue
+		}
+		name := workload.Spec.Backend
+		on := policy.Relied(layers, policy.Ask{Spec: workload.Spec}, backend.Declarations())
+		if all := relied[name].Union(on); !all.Empty() {
+			relied[name] = all
+		}
+	}
+	return relied
 }

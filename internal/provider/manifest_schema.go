@@ -31,7 +31,8 @@ func manifestSchema() schema.Schema {
 			"document": schema.StringAttribute{
 				Computed: true,
 				MarkdownDescription: "The manifest in its canonical form, JSON of version `sandbox/v1`, byte for byte what hosts open. " +
-					"Known in the first plan when everything in it is. The provider's own policy file, if there is one, is in it.",
+					"Known in the first plan when everything in it is. The provider's own policy file, if there is one, is in it, and so is which guarantees each backend gave " +
+					"on which admitting its workloads rests: a host refuses a backend that gives less.",
 			},
 			"digest": schema.StringAttribute{
 				Computed:            true,

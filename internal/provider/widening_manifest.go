@@ -53,6 +53,9 @@ func (in manifestInput) posture(g *guardrail) policy.Posture {
 	if g != nil && g.open {
 		p.Known = p.Known.Unknown(sandbox.Path("host_policy"))
 	}
+	if !in.admissionKnown() || g != nil && g.open {
+		p.Known = p.Known.Unknown(sandbox.Path("guarantees"))
+	}
 	for name, workload := range in.Workloads {
 		p.Workloads[name] = policy.Ask{Spec: workload.Spec, Known: workload.Known}
 	}

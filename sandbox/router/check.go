@@ -20,7 +20,7 @@ type WorkloadDecision struct {
 // would refuse the backend.
 func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadDecision {
 	judge := policy.NewJudge(m.Layers()...)
-	backends := policy.CompileBackends(declarations, m.Guarantees)
+	backends := judge.CompileBackends(declarations, m.Guarantees)
 	decisions := make([]WorkloadDecision, 0, len(m.Workloads))
 	for _, name := range m.WorkloadNames() {
 		spec := m.Workloads[name]

@@ -107,7 +107,7 @@ func (r *Router) register(b Backend) []sandbox.Finding {
 			Required: "declarations under its own name", Remedy: "fix the backend",
 		})
 	}
-	findings = append(findings, policy.ReliedOn(r.manifest.Guarantees, d)...)
+	findings = append(findings, policy.ReliedOn(r.manifest.Layers(), r.manifest.Guarantees, d)...)
 	r.backends[b.Name()] = &registered{Backend: b, declared: d, compiled: compiled.Beside(r.declarations)}
 	r.names = append(r.names, b.Name())
 	return findings
