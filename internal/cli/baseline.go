@@ -49,8 +49,10 @@ func planned(m planjson.Manifest, label string) candidate {
 	return candidate{label: label, address: m.Address, policy: m.Policy, posture: &posture}
 }
 
-// alone takes up the policy of a workload that no manifest holds, once.
-func (r *report) alone(p *planjson.Policy) {
+// alone takes up a workload that no manifest holds, and its policy, once.
+func (r *report) alone(w planjson.Workload) {
+	r.standalone = append(r.standalone, w.Address)
+	p := w.Policy
 	if p == nil || slices.ContainsFunc(r.candidates, func(have candidate) bool { return reflect.DeepEqual(have.policy, *p) }) {
 		return
 	}
@@ -119,6 +121,9 @@ func (r *report) against(base *baseline) {
 		r.Problems = append(r.Problems, "the plan has several manifests and the baseline is one; check one manifest at a time")
 		return
 	}
+	if base.policy == nil {
+		r.uncompared()
+	}
 	for _, p := range candidates {
 		switch {
 		case p.digest != "" && p.digest == base.digest:
@@ -136,6 +141,19 @@ func (r *report) against(base *baseline) {
 				Remedy: "give the baseline as a file to see what changed, or renew the baseline after reading the change",
 			})
 		}
+	}
+}
+
+// uncompared says of what stands in no manifest that a manifest's baseline says
+// nothing of it.
+func (r *report) uncompared() {
+	for _, address := range r.standalone {
+		r.Findings = append(r.Findings, item{
+			Name: label(address), Subject: address, Address: address, Verdict: sandbox.Allow,
+			Code: sandbox.CodePostureNoBaseline, Summary: sandbox.CodePostureNoBaseline.Summary(),
+			Found: "a workload of no manifest, which the baseline says nothing of", Required: "a part of the manifest",
+			Remedy: "put it into the manifest, or check its policy against a policy as the baseline",
+		})
 	}
 }
 

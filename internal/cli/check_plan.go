@@ -26,7 +26,7 @@ func checkPlan(plan planjson.Plan, book factbook) *report {
 		if gate.has(w) {
 			continue
 		}
-		r.alone(w.Policy)
+		r.alone(w)
 		d := r.decide(w, policy.NewJudge(layerOf(w.Policy)), book)
 		if d.Verdict == sandbox.Allow && !w.Decided {
 			d = waiting(d, sandbox.Path("verdict"), "verdict", "what the provider decides, whose policy file is not in the plan")

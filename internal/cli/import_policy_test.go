@@ -61,6 +61,20 @@ func TestImportPolicyExitCodes(t *testing.T) {
 	}
 }
 
+func TestImportPolicyTakesANameThatIsALabel(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "translate", "testdata", "docker.yaml")
+	if got := run(t, "import-policy", "--from", "docker", file, "--name", "build_tools"); got.code != cli.ExitAllowed || !strings.Contains(got.stdout, `"sandbox_policy" "build_tools"`) {
+		t.Errorf("exit %d\n%s", got.code, got.both())
+	}
+	for _, name := range []string{"", "build tools", "1st", "a\"b", "${x}", "ünï cödé"} {
+		got := run(t, "import-policy", "--from", "docker", file, "--name", name)
+		if got.code != cli.ExitBadInput || !strings.Contains(got.both(), "value.invalid_text at name") || got.stdout != "" {
+			t.Errorf("%q: exit %d\n%s", name, got.code, got.both())
+		}
+	}
+}
+
 func TestImportPolicyAsJSONHoldsAPolicyDocument(t *testing.T) {
 	t.Parallel()
 	got := run(t, "import-policy", "--from", "openshell", other("openshell.yaml"), "--format", "json")

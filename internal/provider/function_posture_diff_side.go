@@ -40,6 +40,11 @@ func readSide(v tftypes.Value) postureSide {
 	case v.Type().Is(tftypes.String):
 		text, _ := asText(v)
 		return readDocumentSide([]byte(text))
+	case has(v, "api_version") && has(v, "document"):
+		return postureSide{findings: []sandbox.Finding{{
+			Code: sandbox.CodeWrongType, Found: "a document that was decoded", Required: "the text of the document",
+			Remedy: `give its text as it is, such as file("main.manifest.json"), without jsondecode()`,
+		}}}
 	case has(v, "workloads"):
 		return readManifestSide(v)
 	case isWorkload(v):
