@@ -91,7 +91,7 @@ const (
 	CodeDocumentTooLarge     Code = "document.too_large"
 	CodeDigestMismatch       Code = "document.digest_mismatch"
 	CodeAttributesLost       Code = "document.attributes_lost"
-	CodeGuardrail            Code = "guardrail.unreadable"
+	CodePlatformPolicy       Code = "platform_policy.unreadable"
 
 	// Router.
 
@@ -215,7 +215,7 @@ var codeTable = [...]codeInfo{
 	{CodeDocumentTooLarge, ErrLimit, "Document is larger than is read", "The bound keeps a hostile document from exhausting the reader."},
 	{CodeDigestMismatch, ErrPermission, "Digest is not one that is accepted", "The document's SHA-256 is not the one that was pinned."},
 	{CodeAttributesLost, ErrValue, "Attributes were lost on the way", "An object that carries a digest does not have it: something between its maker and here dropped or changed attributes, usually a module variable with a narrower type."},
-	{CodeGuardrail, ErrPermission, "Imposed policy cannot be used", "The runner imposes a policy file that cannot be read, does not have the imposed digest, or is not a policy."},
+	{CodePlatformPolicy, ErrPermission, "Platform policy cannot be used", "The runner imposes a policy file that cannot be read, does not have the imposed digest, or is not a policy."},
 	{CodeNoBackend, ErrLookup, "No backend is registered for the workload", "The host did not register the backend that the manifest names."},
 	{CodeWorkloadUnknown, ErrLookup, "Manifest has no workload of that name", "Attach takes the name of a workload in the manifest."},
 	{CodeSpecDiffers, ErrPermission, "Workload differs from the manifest", "The spec given at attach must equal the manifest's workload."},

@@ -19,7 +19,7 @@ func newManifestResource() resource.Resource {
 
 // evaluateManifest is the gate: it judges every workload under the manifest's
 // own policy and what is imposed, whatever the workload was judged under before.
-func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
+func evaluateManifest(object tftypes.Value, g *platformPolicy, p phase) outcome {
 	in := readManifest(object, false)
 	out := outcome{computed: computed{"document": unknownText(), "digest": unknownText()}}
 	findings, settled := in.judge(g, p)
@@ -57,7 +57,7 @@ func (in manifestInput) admissionKnown() bool {
 
 // judge decides every workload. A workload that came from a resource has warned
 // there, so its warnings are not repeated.
-func (in manifestInput) judge(g *guardrail, p phase) (findings []sandbox.Finding, settled bool) {
+func (in manifestInput) judge(g *platformPolicy, p phase) (findings []sandbox.Finding, settled bool) {
 	a := admit(in.Policy, g.layers(), p)
 	findings = append(findings, in.Findings...)
 	findings = append(findings, in.generationFindings()...)
@@ -93,7 +93,7 @@ func (in manifestInput) generationFindings() []sandbox.Finding {
 }
 
 // document is the manifest that hosts open.
-func (in manifestInput) document(g *guardrail) manifest.Manifest {
+func (in manifestInput) document(g *platformPolicy) manifest.Manifest {
 	workloads := make(map[string]sandbox.Spec, len(in.Workloads))
 	for name, workload := range in.Workloads {
 		workloads[name] = workload.Spec
@@ -110,7 +110,7 @@ func (in manifestInput) document(g *guardrail) manifest.Manifest {
 // relied is what each backend must still give when a host opens the manifest: that
 // on which its workloads were admitted here. What is not known yet relies on
 // nothing.
-func (in manifestInput) relied(g *guardrail) map[string]sandbox.GuaranteeSet {
+func (in manifestInput) relied(g *platformPolicy) map[string]sandbox.GuaranteeSet {
 	layers := append(slices.Clip(g.layers()), in.Policy.layer())
 	relied := make(map[string]sandbox.GuaranteeSet)
 	for _, workload := range in.Workloads {

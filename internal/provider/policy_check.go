@@ -15,7 +15,7 @@ func newPolicyResource() resource.Resource {
 
 // evaluatePolicy judges a policy by itself: malformed values and contradictions.
 // What is imposed does not bound it; workloads are judged under both.
-func evaluatePolicy(object tftypes.Value, _ *guardrail, p phase) outcome {
+func evaluatePolicy(object tftypes.Value, _ *platformPolicy, p phase) outcome {
 	in := readPolicy(object, false)
 	// Its own digest is an output here, not something that it arrived with.
 	in.seal = ""

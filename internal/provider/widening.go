@@ -133,7 +133,7 @@ func stricter(guards ...guard) sandbox.OnWidening {
 }
 
 // comparePolicy compares a policy with its prior state.
-func comparePolicy(prior, planned tftypes.Value, _ *guardrail) widening {
+func comparePolicy(prior, planned tftypes.Value, _ *platformPolicy) widening {
 	next := readPolicy(planned, false)
 	if prior.IsNull() {
 		return newObject(manifest.PolicySource(next.Policy), next.guard)

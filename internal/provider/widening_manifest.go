@@ -12,7 +12,7 @@ import (
 // The earlier side is the document of the prior state, which is what hosts hold.
 // The manifest compares its policy itself, since a policy from a local has no
 // state of its own and another policy may have taken its place.
-func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
+func compareManifest(prior, planned tftypes.Value, g *platformPolicy) widening {
 	next := readManifest(planned, false)
 	if prior.IsNull() {
 		guards := []guard{next.guard}
@@ -42,7 +42,7 @@ func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
 }
 
 // posture is what the manifest would say, with what is imposed.
-func (in manifestInput) posture(g *guardrail) policy.Posture {
+func (in manifestInput) posture(g *platformPolicy) policy.Posture {
 	p := in.document(g).Posture()
 	p.Policy = in.Policy.layer()
 	for _, path := range in.Known.Paths() {
@@ -79,7 +79,7 @@ func compiles(m manifest.Manifest) error {
 type manifestChange struct {
 	was, next manifestInput
 	before    manifest.Manifest
-	imposed   *guardrail
+	imposed   *platformPolicy
 	// own is what the manifest itself accepts, and rule its guard.
 	own  acceptance
 	rule sandbox.OnWidening

@@ -160,4 +160,3 @@ func (s *Set) around(host Host, to []*zone) []*zone {
 	}
 	return to
 }
-
