@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -136,7 +137,7 @@ func TestWidenedAgainstABaselineAsPeopleSeeIt(t *testing.T) {
 	if got.code != cli.ExitWidened {
 		t.Fatalf("exit %d: %s", got.code, got.both())
 	}
-	golden(t, "check-widened", strings.ReplaceAll(got.stdout, baseline, "main.json"))
+	golden.Check(t, *update, "check-widened", strings.ReplaceAll(got.stdout, baseline, "main.json"))
 }
 
 func TestCheckAgainstADigest(t *testing.T) {

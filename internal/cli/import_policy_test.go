@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/translate"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -27,7 +28,7 @@ func TestImportPolicyWritesThePolicyAndSaysWhatIsNotInIt(t *testing.T) {
 	if got.code != cli.ExitAllowed {
 		t.Fatalf("exit %d: %s", got.code, got.stderr)
 	}
-	golden(t, "import-docker", got.stdout+"--- standard error\n"+got.stderr)
+	golden.Check(t, *update, "import-docker", got.stdout+"--- standard error\n"+got.stderr)
 }
 
 func TestImportPolicyExitCodes(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
@@ -240,8 +241,8 @@ func TestARefusedRunReadsAsThePlanDoes(t *testing.T) {
 		p.MinimumIsolation = sandbox.IsolationVM
 		p.DeniedCapabilities = sandbox.SetOf(sandbox.CapabilityRunCode)
 	})
-	golden(t, "run-refused", attempt{manifest: m}.run(t).both())
-	golden(t, "run-stopped", attempt{script: "loop", args: []string{"--timeout", "10ms"}}.run(t).both())
+	golden.Check(t, *update, "run-refused", attempt{manifest: m}.run(t).both())
+	golden.Check(t, *update, "run-stopped", attempt{script: "loop", args: []string{"--timeout", "10ms"}}.run(t).both())
 }
 
 func TestRunNeedsItsFlags(t *testing.T) {

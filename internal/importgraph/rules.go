@@ -129,6 +129,7 @@ func Arrows() []Arrow {
 			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts"}),
 			Testing: true,
 		},
+		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
 		{Tree: "internal/docsgen", Own: []string{"sandbox", "internal/policy"}},
