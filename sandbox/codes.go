@@ -62,6 +62,7 @@ const (
 	CodeEgressNotWithinPolicy   Code = "egress.not_within_policy"
 	CodeEgressGuarantee         Code = "egress.guarantee_missing"
 	CodeEgressNeverReaches      Code = "egress.never_reaches"
+	CodeEgressTooComplex        Code = "egress.too_complex"
 	CodeScopeNotEnforced        Code = "scope.not_enforced"
 	CodeImagePrebuiltDenied     Code = "image.prebuilt_denied"
 	CodeImageRegistryDenied     Code = "image.registry_denied"
@@ -91,7 +92,7 @@ const (
 	CodeDocumentTooLarge     Code = "document.too_large"
 	CodeDigestMismatch       Code = "document.digest_mismatch"
 	CodeAttributesLost       Code = "document.attributes_lost"
-	CodeGuardrail            Code = "guardrail.unreadable"
+	CodePlatformPolicy       Code = "platform_policy.unreadable"
 
 	// Router.
 
@@ -194,6 +195,7 @@ var codeTable = [...]codeInfo{
 	{CodeEgressNotWithinPolicy, ErrPermission, "Egress is wider than the policy allows", "Every host, port, method and path that the workload can reach must be reachable under the policy. The finding names one that is not."},
 	{CodeEgressGuarantee, ErrPermission, "Backend does not guarantee how egress is confined", "A mode says what is allowed; guarantees say which ways around it are shut, with evidence. A required one is missing."},
 	{CodeEgressNeverReaches, ErrPermission, "Egress reaches what must never be reached", "A rule overlaps never_reaches. The finding names one place in both."},
+	{CodeEgressTooComplex, ErrLimit, "Egress is more than can be compared", "There are more rules than are read, or rules so many and so entangled that holding them against each other would take more than the bounded work of one question. What is not shown to be within its bound is refused."},
 	{CodeScopeNotEnforced, ErrPermission, "Backend cannot keep sandboxes this far apart", "The effective isolation scope, the stricter of policy and workload, is not one the backend declares."},
 	{CodeImagePrebuiltDenied, ErrPermission, "Policy denies prebuilt images", "The workload names a catalogue image and the policy does not allow those."},
 	{CodeImageRegistryDenied, ErrPermission, "Image comes from a registry the policy does not list", "The registry of the reference is compared whole, host and port."},
@@ -217,7 +219,7 @@ var codeTable = [...]codeInfo{
 	{CodeDocumentTooLarge, ErrLimit, "Document is larger than is read", "The bound keeps a hostile document from exhausting the reader."},
 	{CodeDigestMismatch, ErrPermission, "Digest is not one that is accepted", "The document's SHA-256 is not the one that was pinned."},
 	{CodeAttributesLost, ErrValue, "Attributes were lost on the way", "An object that carries a digest does not have it: something between its maker and here dropped or changed attributes, usually a module variable with a narrower type."},
-	{CodeGuardrail, ErrPermission, "Imposed policy cannot be used", "The runner imposes a policy file that cannot be read, does not have the imposed digest, or is not a policy."},
+	{CodePlatformPolicy, ErrPermission, "Platform policy cannot be used", "The runner imposes a policy file that cannot be read, does not have the imposed digest, or is not a policy."},
 	{CodeNoBackend, ErrLookup, "No backend is registered for the workload", "The host did not register the backend that the manifest names."},
 	{CodeWorkloadUnknown, ErrLookup, "Manifest has no workload of that name", "Attach takes the name of a workload in the manifest."},
 	{CodeSpecDiffers, ErrPermission, "Workload differs from the manifest", "The spec given at attach must equal the manifest's workload."},

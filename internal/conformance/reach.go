@@ -12,7 +12,7 @@ import (
 // leave or take is beyond them.
 func reach() Suite {
 	guestOwned := func(s Subject) string {
-		if s.Backend.Declarations().FilesAs == sandbox.PrincipalRoot {
+		if s.Backend.Declarations().WriteAuthority.Principal() == sandbox.PrincipalRoot {
 			return "without files as guest: they are declared to be root's"
 		}
 		return ""

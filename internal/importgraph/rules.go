@@ -157,6 +157,7 @@ func Arrows() []Arrow {
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
 		},
+		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
 		{Tree: "internal/docsgen", Own: []string{"sandbox", "internal/policy"}},

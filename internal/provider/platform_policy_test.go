@@ -125,7 +125,7 @@ func TestImposedPolicyThatCannotBeUsedStopsEveryObjectAtPlan(t *testing.T) {
 					t.Errorf("%s is refused when it is validated: %s", resource, render(diags))
 				}
 				_, diags := s.plan(t, resource, nil, attrs)
-				if got := locators(diags); !slices.Equal(got, []string{"guardrail.unreadable"}) {
+				if got := locators(diags); !slices.Equal(got, []string{"platform_policy.unreadable"}) {
 					t.Fatalf("%s: found %q\n%s", resource, got, render(diags))
 				}
 				if !strings.Contains(diags[0].Detail, c.says) {

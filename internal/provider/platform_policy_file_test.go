@@ -11,9 +11,9 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
-// The path of a guardrail may stand in the configuration that is planned: none
+// The path of a platformPolicy may stand in the configuration that is planned: none
 // may hold up the plan or fill its memory.
-func TestGuardrailIsReadFromARegularFileOnly(t *testing.T) {
+func TestPlatformPolicyIsReadFromARegularFileOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	document, _ := policyDocument(t, sandbox.Policy{MinimumIsolation: sandbox.IsolationRuntime})
@@ -56,7 +56,7 @@ func TestGuardrailIsReadFromARegularFileOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := readGuardrail([]policySource{{file: c.path, fileName: "policy_file", digestName: "policy_digest"}}, readPolicyFile)
+			g := readPlatformPolicy([]policySource{{file: c.path, fileName: "policy_file", digestName: "policy_digest"}}, readPolicyFile)
 			if c.want == "" {
 				if len(g.findings) > 0 || g.policy == nil {
 					t.Errorf("found %v", g.findings)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestGuardrailThatIsAPipeHoldsNothingUp(t *testing.T) {
+func TestPlatformPolicyThatIsAPipeHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -20,9 +20,9 @@ const (
 	envPolicyDigest = "SANDBOX_POLICY_DIGEST"
 )
 
-// guardrail is what the provider's configuration imposes on every object. The
+// platformPolicy is what the provider's configuration imposes on every object. The
 // zero value imposes nothing.
-type guardrail struct {
+type platformPolicy struct {
 	// policy is the effective policy, nil when none is imposed or it is not known
 	// yet.
 	policy *sandbox.Policy
@@ -35,7 +35,7 @@ type guardrail struct {
 }
 
 // layers are the imposed policies as a decision takes them.
-func (g *guardrail) layers() []policy.Layer {
+func (g *platformPolicy) layers() []policy.Layer {
 	if g == nil || len(g.findings) > 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (g *guardrail) layers() []policy.Layer {
 }
 
 // problems say why what is imposed cannot be used.
-func (g *guardrail) problems() []sandbox.Finding {
+func (g *platformPolicy) problems() []sandbox.Finding {
 	if g == nil {
 		return nil
 	}
@@ -59,20 +59,20 @@ func (g *guardrail) problems() []sandbox.Finding {
 }
 
 // effective is the imposed policy as the manifest carries it, nil without one.
-func (g *guardrail) effective() *sandbox.Policy {
+func (g *platformPolicy) effective() *sandbox.Policy {
 	if g == nil || len(g.findings) > 0 {
 		return nil
 	}
 	return g.policy
 }
 
-// guardrailFrom takes what the provider handed to an object that is being
+// platformPolicyFrom takes what the provider handed to an object that is being
 // configured, which is nothing while Terraform only validates.
-func guardrailFrom(data any) (*guardrail, diag.Diagnostics) {
+func platformPolicyFrom(data any) (*platformPolicy, diag.Diagnostics) {
 	if data == nil {
 		return nil, nil
 	}
-	guard, ok := data.(*guardrail)
+	guard, ok := data.(*platformPolicy)
 	if !ok {
 		return nil, diag.Diagnostics{providerFault(fmt.Errorf("configure an object from %T", data))}
 	}
@@ -87,11 +87,11 @@ type policySource struct {
 	fileName, digestName string
 }
 
-// readGuardrail reads what the sources impose. With two of them the strictest of
+// readPlatformPolicy reads what the sources impose. With two of them the strictest of
 // each rule holds: the plan judges by that one policy and the manifest carries
 // it, so that plan and host agree.
-func readGuardrail(sources []policySource, readFile func(string) ([]byte, error)) *guardrail {
-	g := &guardrail{}
+func readPlatformPolicy(sources []policySource, readFile func(string) ([]byte, error)) *platformPolicy {
+	g := &platformPolicy{}
 	for _, source := range sources {
 		imposed, findings := source.read(readFile)
 		g.findings = append(g.findings, findings...)
@@ -103,7 +103,7 @@ func readGuardrail(sources []policySource, readFile func(string) ([]byte, error)
 			both, conflicts := policy.Strictest(*g.policy, *imposed)
 			g.policy = &both
 			for _, f := range conflicts {
-				g.findings = append(g.findings, guardrailFinding(
+				g.findings = append(g.findings, platformFinding(
 					"two imposed policies, with "+f.Path.String()+" "+f.Found, f.Required, "impose only one of the two files"))
 			}
 		}
@@ -116,16 +116,16 @@ func (s policySource) read(readFile func(string) ([]byte, error)) (*sandbox.Poli
 	case s.file == "" && s.digest == "":
 		return nil, nil
 	case s.file == "":
-		return nil, []sandbox.Finding{guardrailFinding("a digest without a file", s.fileName+" beside "+s.digestName,
+		return nil, []sandbox.Finding{platformFinding("a digest without a file", s.fileName+" beside "+s.digestName,
 			"set "+s.fileName+", or remove "+s.digestName)}
 	}
 	document, err := readFile(s.file)
 	if err != nil {
-		return nil, []sandbox.Finding{guardrailFinding(fmt.Sprintf("%s: %s", sandbox.Echo(s.file), reason(err)),
+		return nil, []sandbox.Finding{platformFinding(fmt.Sprintf("%s: %s", sandbox.Echo(s.file), reason(err)),
 			"a policy document that can be read", "check the path, which counts from the directory that Terraform runs in")}
 	}
 	if digest := string(manifest.DigestOf(document)); s.digest != "" && digest != s.digest {
-		return nil, []sandbox.Finding{guardrailFinding(sandbox.Echo(s.file)+" has digest "+digest,
+		return nil, []sandbox.Finding{platformFinding(sandbox.Echo(s.file)+" has digest "+digest,
 			sandbox.Echo(s.digest)+", by "+s.digestName,
 			"restore the file, or set "+s.digestName+" where the policy was changed on purpose")}
 	}
@@ -136,8 +136,8 @@ func (s policySource) read(readFile func(string) ([]byte, error)) (*sandbox.Poli
 	return &imposed, nil
 }
 
-func guardrailFinding(found, required, remedy string) sandbox.Finding {
-	return sandbox.Finding{Code: sandbox.CodeGuardrail, Subject: manifest.PlatformPolicy, Found: found, Required: required, Remedy: remedy}
+func platformFinding(found, required, remedy string) sandbox.Finding {
+	return sandbox.Finding{Code: sandbox.CodePlatformPolicy, Subject: manifest.PlatformPolicy, Found: found, Required: required, Remedy: remedy}
 }
 
 // inside reports what is wrong inside the file. The path lies in the file, not
@@ -149,7 +149,7 @@ func (s policySource) inside(problems []sandbox.Finding) []sandbox.Finding {
 		if len(f.Path) > 0 {
 			found = append(found, f.Path.String())
 		}
-		findings = append(findings, guardrailFinding(strings.Join(append(found, f.Found), ": "), f.Required, f.Remedy))
+		findings = append(findings, platformFinding(strings.Join(append(found, f.Found), ": "), f.Required, f.Remedy))
 	}
 	return findings
 }
