@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "9de8ca3c6589c1890d321a569cda679c10c08b9d49abb54ef188fe9340dc67b9",
+		sha256: "d08a82617541799375628929fdf4e76fcf266de623b683ce3e826daa7f848af5",
 		size:   2072738,
 	},
 	"arm64": {
-		sha256: "e092bd4de06b8488dc9cee1f6745f094d29b4447e1759022deb4f2964d73f1c6",
+		sha256: "2065ea3d00ae6f5ebfe9a54d55287f3477ac0b2e0254da244b9f5dea2f2085f6",
 		size:   2031778,
 	},
 }
