@@ -35,7 +35,7 @@ func side(b *testing.B, ours, peer, after func()) {
 	b.ReportMetric(at(1, 50), "µs/peer")
 	b.ReportMetric(at(0, 50)/at(1, 50), "x-peer")
 	b.ReportMetric(at(0, 10)/at(1, 10), "x-peer-undisturbed") // the fastest tenth
-	b.ReportMetric(0, "ns/op") // the sum of the two says nothing
+	b.ReportMetric(0, "ns/op")                                // the sum of the two says nothing
 }
 
 func benchEngine(b *testing.B) *Engine {
