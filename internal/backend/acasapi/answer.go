@@ -2,6 +2,7 @@ package acasapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,10 +47,16 @@ func readAnswer(resp *http.Response, o outgoing) (*answer, *Error) {
 	case len(body) > wire.MaxAnswer:
 		failure.Class, failure.Err = sandbox.CodeServiceTooLarge, wire.ErrTooLarge
 		return nil, &failure
+	case len(body) > 0 && !wire.Whole(body):
+		failure.Class, failure.Err = sandbox.CodeServiceAnswerInvalid, errBroken
+		return nil, &failure
 	}
 	a.body = body
 	return a, nil
 }
+
+// errBroken is an answer that was cut or replaced on its way.
+var errBroken = errors.New("the answer is not one whole JSON document")
 
 // judge makes an error of every answer that is no success.
 func (p *plane) judge(resp *http.Response, op wire.Op) *Error {

@@ -183,7 +183,11 @@ func newRequest(ctx context.Context, o outgoing) (*policy.Request, error) {
 		if err := o.upload.rewind(); err != nil {
 			return nil, err
 		}
-		return req, req.SetBody(o.upload, "application/octet-stream")
+		err := req.SetBody(o.upload, "application/octet-stream")
+		// The transport may not start the content over by itself, not even to look at a
+		// redirect that it will not follow.
+		req.Raw().GetBody = nil
+		return req, err
 	case o.payload != nil:
 		return req, req.SetBody(streaming.NopCloser(bytes.NewReader(o.payload)), "application/json")
 	default:

@@ -82,6 +82,7 @@ type Event struct {
 // for concurrent use.
 type Client struct {
 	cfg    Config
+	wire   policy.Transporter
 	arm    *plane
 	data   *plane // nil without a data-plane endpoint
 	canary *canary
@@ -108,7 +109,10 @@ func New(cfg Config) (*Client, error) {
 		return nil, refusal(sandbox.CodeMissing, "credential", "none", "a credential", "choose a method of signing in")
 	}
 	cfg.ARMVersion, cfg.DataVersion = orDefault(cfg.ARMVersion), orDefault(cfg.DataVersion)
-	c := &Client{cfg: cfg, canary: newCanary(cfg.Unfamiliar)}
+	c := &Client{cfg: cfg, canary: newCanary(cfg.Unfamiliar), wire: cfg.Transport}
+	if c.wire == nil {
+		c.wire = newHTTPClient(cfg.RootCAs)
+	}
 
 	armEndpoint := cfg.ARMEndpoint
 	if armEndpoint == "" {
@@ -165,6 +169,14 @@ func versions(kind wire.Plane) string {
 		words = append(words, string(v))
 	}
 	return strings.Join(words, " or ")
+}
+
+// Close lets go of the connections that are kept for the next request. What is
+// under way goes on.
+func (c *Client) Close() {
+	if kept, ok := c.wire.(interface{ CloseIdleConnections() }); ok {
+		kept.CloseIdleConnections()
+	}
 }
 
 // Endpoint is where the plane's requests go, and whether that is a host of the

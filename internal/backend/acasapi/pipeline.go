@@ -32,15 +32,8 @@ func (c *Client) newPipeline(base *url.URL, scope string) runtime.Pipeline {
 		&policy.ClientOptions{
 			Retry:     policy.RetryOptions{MaxRetries: -1},
 			Telemetry: policy.TelemetryOptions{ApplicationID: c.cfg.UserAgent},
-			Transport: bounded{c.transport()},
+			Transport: bounded{c.wire},
 		})
-}
-
-func (c *Client) transport() policy.Transporter {
-	if c.cfg.Transport != nil {
-		return c.cfg.Transport
-	}
-	return newHTTPClient(c.cfg.RootCAs)
 }
 
 // newHTTPClient follows no redirect: azcore's own would take the token along. There

@@ -80,7 +80,7 @@ func passing(e *Error) bool {
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	default:
-		// An answer that broke off.
-		return succeeded(e.Status) && e.Class == sandbox.CodeServiceUnavailable
+		// An answer that broke off or came mangled.
+		return succeeded(e.Status) && e.Class != sandbox.CodeServiceTooLarge
 	}
 }

@@ -39,6 +39,12 @@ func DecodeText(b []byte, v any) error {
 	return decode(b, v, jsontext.AllowInvalidUTF8(true))
 }
 
+// Whole reports whether b is one whole JSON document, whatever is in it. An answer
+// that is none was cut or replaced on its way.
+func Whole(b []byte) bool {
+	return jsontext.Value(b).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
 func decode(b []byte, v any, opts ...json.Options) error {
 	if len(b) > MaxAnswer {
 		return ErrTooLarge
