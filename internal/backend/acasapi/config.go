@@ -3,6 +3,7 @@ package acasapi
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -109,6 +110,9 @@ func New(cfg Config) (*Client, error) {
 		return nil, refusal(sandbox.CodeMissing, "credential", "none", "a credential", "choose a method of signing in")
 	}
 	cfg.ARMVersion, cfg.DataVersion = orDefault(cfg.ARMVersion), orDefault(cfg.DataVersion)
+	if err := errors.Join(checkVersion(wire.ARM, cfg.ARMVersion), checkVersion(wire.Data, cfg.DataVersion)); err != nil {
+		return nil, err
+	}
 	c := &Client{cfg: cfg, canary: newCanary(cfg.Unfamiliar), wire: cfg.Transport}
 	if c.wire == nil {
 		c.wire = newHTTPClient(cfg.RootCAs)
@@ -147,9 +151,6 @@ func orDefault(v wire.Version) wire.Version {
 }
 
 func (c *Client) newPlane(kind wire.Plane, version wire.Version, endpoint, audience string) (*plane, error) {
-	if !slices.Contains(kind.Versions(), version) {
-		return nil, refusal(sandbox.CodeUnknownWord, kind.String()+" api-version", sandbox.Echo(string(version)), versions(kind), "")
-	}
 	base, err := c.cfg.Cloud.admit(kind, endpoint, c.cfg.ExactEndpoints)
 	if err != nil {
 		return nil, err
@@ -163,12 +164,15 @@ func (c *Client) newPlane(kind wire.Plane, version wire.Version, endpoint, audie
 	return p, nil
 }
 
-func versions(kind wire.Plane) string {
+func checkVersion(kind wire.Plane, v wire.Version) error {
+	if slices.Contains(kind.Versions(), v) {
+		return nil
+	}
 	words := make([]string, 0, 2)
 	for _, v := range kind.Versions() {
 		words = append(words, string(v))
 	}
-	return strings.Join(words, " or ")
+	return refusal(sandbox.CodeUnknownWord, kind.String()+" api-version", sandbox.Echo(string(v)), strings.Join(words, " or "), "")
 }
 
 // Close lets go of the connections that are kept for the next request. What is

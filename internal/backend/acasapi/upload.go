@@ -34,6 +34,11 @@ func newUpload(source io.Reader, size int64, object string) (*upload, error) {
 		}
 		u.start = at
 	}
+	if size == 0 { // no body is sent, so nobody would look
+		if err := u.end(); err != io.EOF {
+			return nil, err
+		}
+	}
 	return u, nil
 }
 
