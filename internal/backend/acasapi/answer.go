@@ -103,7 +103,7 @@ func idsOf(h http.Header) Error {
 // be used again.
 func drop(resp *http.Response) {
 	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody)
-	resp.Body.Close()
+	_ = resp.Body.Close()
 }
 
 // retryAfter reads how long the service asks to wait: its own header in
@@ -173,11 +173,12 @@ func (s *stream) Read(p []byte) (int, error) {
 	if s.left >= 0 {
 		s.left = max(0, s.left-int64(n))
 	}
-	if err == io.EOF && s.left > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil && err != io.EOF {
+	switch {
+	case err == nil:
+	case !errors.Is(err, io.EOF):
 		err = fmt.Errorf("the file broke off: %w", err)
+	case s.left > 0:
+		err = fmt.Errorf("the file broke off: %w", io.ErrUnexpectedEOF)
 	}
 	return n, err
 }

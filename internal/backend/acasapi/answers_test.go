@@ -1,6 +1,7 @@
 package acasapi_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,28 +24,28 @@ func TestARenamedFieldIsRefusedAndNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body, field string
-		call        func(*testing.T, *acasapi.Sandbox) error
+		call        func(context.Context, *acasapi.Sandbox) error
 	}{
 		"stat": {
 			`{"path":"/x","name":"x","size":1,"isDirectory":false,"isSymlink":false}`, "isDirectory",
-			func(t *testing.T, s *acasapi.Sandbox) error { return second(s.StatFile(t.Context(), "/x")) },
+			func(ctx context.Context, s *acasapi.Sandbox) error { return second(s.StatFile(ctx, "/x")) },
 		},
 		"list": {
 			`{"path":"/","items":[]}`, "items",
-			func(t *testing.T, s *acasapi.Sandbox) error { return second(s.ListFiles(t.Context(), "/")) },
+			func(ctx context.Context, s *acasapi.Sandbox) error { return second(s.ListFiles(ctx, "/")) },
 		},
 		"sandbox": {
 			`{"id":"sb-1","status":"Running"}`, "status",
-			func(t *testing.T, s *acasapi.Sandbox) error { return second(s.Get(t.Context())) },
+			func(ctx context.Context, s *acasapi.Sandbox) error { return second(s.Get(ctx)) },
 		},
 		"another case": {
 			`{"id":"sb-1","State":"Running"}`, "State",
-			func(t *testing.T, s *acasapi.Sandbox) error { return second(s.Get(t.Context())) },
+			func(ctx context.Context, s *acasapi.Sandbox) error { return second(s.Get(ctx)) },
 		},
 		"egress": {
 			`{"default":"Deny","hostRules":[]}`, "default",
-			func(t *testing.T, s *acasapi.Sandbox) error {
-				return second(s.SetEgress(t.Context(), wire.EgressPolicy{DefaultAction: wire.EgressDeny}))
+			func(ctx context.Context, s *acasapi.Sandbox) error {
+				return second(s.SetEgress(ctx, wire.EgressPolicy{DefaultAction: wire.EgressDeny}))
 			},
 		},
 	} {
@@ -54,7 +55,7 @@ func TestARenamedFieldIsRefusedAndNamed(t *testing.T) {
 			c.Unfamiliar = func(op wire.Op, field string) { told = append(told, field) }
 		})
 		srv.answer(says(http.StatusOK, jsonType, c.body))
-		err := c.call(t, must(r.group(t, "g").Sandbox("sb-1"))(t))
+		err := c.call(t.Context(), must(r.group(t, "g").Sandbox("sb-1"))(t))
 		if !errors.Is(err, sandbox.CodeServiceAnswerInvalid) || !strings.Contains(err.Error(), c.field) {
 			t.Errorf("%s: %v", name, err)
 		}

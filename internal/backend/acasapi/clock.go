@@ -44,4 +44,4 @@ func (p pace) wait(try int) time.Duration {
 	return time.Duration(float64(d) * (0.75 + p.jitter()/2))
 }
 
-func systemJitter() float64 { return rand.Float64() }
+func systemJitter() float64 { return rand.Float64() } //nolint:gosec // it spreads requests and hides nothing

@@ -1,6 +1,7 @@
 package acasapi_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -87,31 +88,36 @@ func TestNothingInAnAnswerLeadsATokenElsewhere(t *testing.T) {
 	elsewhere := newServer(t)
 	for name, lead := range map[string]struct {
 		answer func(http.ResponseWriter, *http.Request)
-		call   func(*testing.T, *rig) error
+		call   func(context.Context, *rig, *acasapi.Group) error
 	}{
 		"a redirect": {
 			func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, elsewhere.url+r.URL.Path, http.StatusTemporaryRedirect)
 			},
-			func(t *testing.T, r *rig) error { return second(r.group(t, "g").CountSandboxes(t.Context())) },
+			func(ctx context.Context, _ *rig, g *acasapi.Group) error { return second(g.CountSandboxes(ctx)) },
 		},
 		"a link to the next page": {
 			says(http.StatusOK, "application/json", `{"value":[],"nextLink":"`+elsewhere.url+`/x?api-version=1"}`),
-			func(t *testing.T, r *rig) error { return second(gathered(r.group(t, "g").Sandboxes(t.Context(), nil))) },
+			func(ctx context.Context, _ *rig, g *acasapi.Group) error {
+				return second(gathered(g.Sandboxes(ctx, nil)))
+			},
 		},
 		"an operation to watch": {
 			func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Azure-AsyncOperation", elsewhere.url+"/op?api-version=1")
 				w.WriteHeader(http.StatusAccepted)
 			},
-			func(t *testing.T, r *rig) error { return r.DeleteGroup(t.Context(), groupID("g"), acasapi.Wait{}) },
+			func(ctx context.Context, r *rig, _ *acasapi.Group) error {
+				return r.DeleteGroup(ctx, groupID("g"), acasapi.Wait{})
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := newServer(t)
 			srv.answer(lead.answer)
-			err := lead.call(t, srv.rig(t))
+			r := srv.rig(t)
+			err := lead.call(t.Context(), r, r.group(t, "g"))
 			if err == nil || sandbox.RefusalOf(err) == nil {
 				t.Errorf("followed: %v", err)
 			}

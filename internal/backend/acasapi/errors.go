@@ -219,10 +219,3 @@ func ErrorOf(err error) *Error {
 	}
 	return nil
 }
-
-func statusOf(err error) int {
-	if e := ErrorOf(err); e != nil {
-		return e.Status
-	}
-	return 0
-}

@@ -1,6 +1,7 @@
 package acasapi
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 
@@ -85,9 +86,7 @@ func checkID(kind, id string) error {
 // with is the segments and one more.
 func with(s wire.Segments, name, value string) wire.Segments {
 	more := make(wire.Segments, len(s)+1)
-	for k, v := range s {
-		more[k] = v
-	}
+	maps.Copy(more, s)
 	more[name] = value
 	return more
 }

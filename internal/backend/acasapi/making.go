@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -158,9 +159,7 @@ func marked(labels wire.Labels, value string) (with, marker wire.Labels, err err
 		}
 	}
 	with = make(wire.Labels, len(labels)+1)
-	for k, v := range labels {
-		with[k] = v
-	}
+	maps.Copy(with, labels)
 	with[MarkerLabel] = value
 	if err := with.Check(); err != nil {
 		return nil, nil, refusal(sandbox.CodeInvalidText, "labels", err.Error(), "labels that the service takes and a filter finds", "")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -81,7 +82,7 @@ func (l listing[T]) page(ctx context.Context, p *plane, number int, numbered boo
 	c := l.call
 	c.link = link
 	if numbered {
-		c.query = append(c.query[:len(c.query):len(c.query)],
+		c.query = append(slices.Clip(c.query),
 			param{"Page", strconv.Itoa(number)}, param{"PageSize", strconv.Itoa(p.client.cfg.PageSize)})
 	}
 	a, err := p.send(ctx, c)

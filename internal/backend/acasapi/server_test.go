@@ -173,7 +173,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	case rest == "/sandboxes" && r.Method == http.MethodGet:
 		give(http.StatusOK, s.sandboxes) // the filter is ignored, on purpose
 	case len(parts) == 2 && parts[0] == "sandboxes":
-		s.one(w, r, parts[1], give)
+		s.one(r, parts[1], give)
 	case strings.HasSuffix(rest, "/files") && r.Method == http.MethodGet:
 		size, _ := strconv.ParseInt(fmt.Sprint(s.sizes["/work/big"]), 10, 64)
 		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
@@ -198,7 +198,7 @@ func (s *server) create(body []byte) wire.Sandbox {
 	return made
 }
 
-func (s *server) one(w http.ResponseWriter, r *http.Request, id string, give func(int, any)) {
+func (s *server) one(r *http.Request, id string, give func(int, any)) {
 	for i, b := range s.sandboxes {
 		if b.ID != id {
 			continue

@@ -35,7 +35,7 @@ func newUpload(source io.Reader, size int64, object string) (*upload, error) {
 		u.start = at
 	}
 	if size == 0 { // no body is sent, so nobody would look
-		if err := u.end(); err != io.EOF {
+		if err := u.end(); !errors.Is(err, io.EOF) {
 			return nil, err
 		}
 	}
@@ -77,11 +77,11 @@ func (u *upload) Read(p []byte) (int, error) {
 	u.read += int64(n)
 	switch {
 	case u.read == u.size:
-		if err := u.end(); err != io.EOF {
+		if err := u.end(); !errors.Is(err, io.EOF) {
 			return 0, err
 		}
 		return n, io.EOF
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return n, u.differs(fmt.Sprintf("it ended after %d bytes", u.read))
 	default:
 		return n, err

@@ -230,9 +230,12 @@ func TestNobodyIsAskedBeforeTheFirstToken(t *testing.T) {
 	e := newEntra(t)
 	missing := filepath.Join(t.TempDir(), "not there")
 	for _, c := range []auth.Config{
-		{Method: auth.ClientSecret, ClientSecretFile: missing}, {Method: auth.ClientCertificate, CertificateFile: missing},
-		{Method: auth.OIDC, OIDCTokenFile: missing}, {Method: auth.WorkloadIdentity, OIDCTokenFile: missing},
-		{Method: auth.ManagedIdentity}, {Method: auth.CLI},
+		{Method: auth.ClientSecret, ClientSecretFile: missing},
+		{Method: auth.ClientCertificate, CertificateFile: missing},
+		{Method: auth.OIDC, OIDCTokenFile: missing},
+		{Method: auth.WorkloadIdentity, OIDCTokenFile: missing},
+		{Method: auth.ManagedIdentity},
+		{Method: auth.CLI},
 	} {
 		credential, err := auth.New(e.config(c))
 		if err != nil {

@@ -204,10 +204,9 @@ func (e env) chooseBySecrets(c *Config) error {
 	}
 	point(ClientCertificate, certificate, certificateFile)
 	point(ClientSecret, clientSecret, secretFile)
-	switch _, name := e.get(oidcTokenFile); {
-	case name == "AZURE_FEDERATED_TOKEN_FILE":
+	if _, name := e.get(oidcTokenFile); name == "AZURE_FEDERATED_TOKEN_FILE" {
 		point(WorkloadIdentity, oidcTokenFile)
-	default:
+	} else {
 		point(OIDC, oidcToken, oidcTokenFile)
 	}
 	switch {

@@ -3,6 +3,7 @@ package auth_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,13 +20,8 @@ type variables map[string]string
 func (v variables) get(name string) string { return v[name] }
 
 func (v variables) and(more variables) variables {
-	all := variables{}
-	for k, value := range v {
-		all[k] = value
-	}
-	for k, value := range more {
-		all[k] = value
-	}
+	all := maps.Clone(v)
+	maps.Copy(all, more)
 	return all
 }
 

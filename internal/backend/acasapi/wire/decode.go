@@ -58,8 +58,7 @@ func decode(b []byte, v any, opts ...json.Options) error {
 // plain keeps what a reader of the error can use, where it broke and why, and
 // leaves out Go types and the offending value, which may be a secret.
 func plain(err error) error {
-	var syntax *jsontext.SyntacticError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			return fmt.Errorf("a name is stated twice below %s", pointer(syntax.JSONPointer.Parent()))
 		}
@@ -68,8 +67,7 @@ func plain(err error) error {
 		}
 		return fmt.Errorf("not JSON at byte %d", syntax.ByteOffset)
 	}
-	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		kind := "value"
 		if semantic.JSONKind > 0 {
 			kind = semantic.JSONKind.String()

@@ -46,7 +46,7 @@ func collect(v reflect.Value, path string, paths *[]string) {
 			if !field.IsExported() {
 				continue
 			}
-			if extra, ok := v.Field(i).Interface().(Extra); ok {
+			if extra, ok := reflect.TypeAssert[Extra](v.Field(i)); ok {
 				if field.Tag.Get("json") == ",embed" { // otherwise an object kept whole on purpose
 					for name := range extra {
 						*paths = append(*paths, join(path, name))

@@ -114,8 +114,19 @@ func TestASegmentCannotChangeThePath(t *testing.T) {
 func TestNoDocumentIsWrittenWithANullList(t *testing.T) {
 	t.Parallel()
 	for _, doc := range []any{
-		wire.Sandbox{}, wire.Listing{Entries: &[]wire.FileInfo{}}, wire.Ports{}, wire.DecisionLog{}, wire.EgressPolicy{}, wire.VolumeCounts{},
-		wire.ConnectionIDs{}, wire.IPRule{}, []wire.Sandbox(nil), wire.Snapshot{}, wire.CreateSandbox{}, wire.Group{}, wire.GroupPatchBody{},
+		wire.Sandbox{},
+		wire.Listing{Entries: &[]wire.FileInfo{}},
+		wire.Ports{},
+		wire.DecisionLog{},
+		wire.EgressPolicy{},
+		wire.VolumeCounts{},
+		wire.ConnectionIDs{},
+		wire.IPRule{},
+		[]wire.Sandbox(nil),
+		wire.Snapshot{},
+		wire.CreateSandbox{},
+		wire.Group{},
+		wire.GroupPatchBody{},
 	} {
 		b, err := wire.Encode(doc)
 		if err != nil {
@@ -265,9 +276,29 @@ func TestEveryAnswerKeepsWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}
 	for _, doc := range []any{
-		wire.Sandbox{}, wire.Group{}, wire.VNetConnection{}, wire.Status{}, wire.Image{}, wire.Snapshot{}, wire.Volume{}, wire.VolumeCounts{},
-		wire.Secret{}, wire.SecretValues{}, wire.SecretKeyList{}, wire.ExecResult{}, wire.FileInfo{}, wire.Listing{}, wire.Done{}, wire.Ports{},
-		wire.EgressPolicy{}, wire.Decisions{}, wire.Lifecycle{}, wire.Package{}, wire.ConnectionIDs{}, wire.NamedEgressPolicy{}, wire.Problem{},
+		wire.Sandbox{},
+		wire.Group{},
+		wire.VNetConnection{},
+		wire.Status{},
+		wire.Image{},
+		wire.Snapshot{},
+		wire.Volume{},
+		wire.VolumeCounts{},
+		wire.Secret{},
+		wire.SecretValues{},
+		wire.SecretKeyList{},
+		wire.ExecResult{},
+		wire.FileInfo{},
+		wire.Listing{},
+		wire.Done{},
+		wire.Ports{},
+		wire.EgressPolicy{},
+		wire.Decisions{},
+		wire.Lifecycle{},
+		wire.Package{},
+		wire.ConnectionIDs{},
+		wire.NamedEgressPolicy{},
+		wire.Problem{},
 	} {
 		keeps(t, reflect.TypeOf(doc), seen)
 	}
@@ -294,7 +325,7 @@ func keeps(t *testing.T, typ reflect.Type, seen map[reflect.Type]bool) {
 	if !ok || extra.Type != reflect.TypeFor[wire.Extra]() || extra.Tag.Get("json") != ",embed" {
 		t.Errorf("%s drops what it does not know", typ)
 	}
-	for i := range typ.NumField() {
-		keeps(t, typ.Field(i).Type, seen)
+	for field := range typ.Fields() {
+		keeps(t, field.Type, seen)
 	}
 }
