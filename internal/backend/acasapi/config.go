@@ -60,7 +60,8 @@ type Config struct {
 	// Clock and Jitter are the system's when nil. Jitter answers in [0, 1).
 	Clock  Clock
 	Jitter func() float64
-	// UserAgent names the host in front of this client's own name.
+	// UserAgent names the host in front of this client's own name, in at most 24
+	// characters.
 	UserAgent string
 }
 

@@ -9,8 +9,9 @@ import (
 )
 
 // ExecShell runs a command in the guest's shell and waits for it; the service gives
-// up near 230 seconds while the command goes on. It is sent once: after a lost answer
-// the error is service.outcome_unknown, and the command may have run.
+// up near 230 seconds while the command goes on. It runs once at most: only a 403 is
+// followed by a second request, since that answer comes before anything is run. After
+// a lost answer the error is service.outcome_unknown, and the command may have run.
 func (s *Sandbox) ExecShell(ctx context.Context, command wire.ShellCommand) (wire.ExecResult, error) {
 	if err := s.checkCommand(command.Command, command.WorkingDirectory); err != nil {
 		return wire.ExecResult{}, err

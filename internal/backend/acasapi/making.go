@@ -60,9 +60,13 @@ func (m making[T]) run(ctx context.Context) (T, error) {
 		}
 		found, err := m.look(ctx, lost)
 		switch {
+		case ctx.Err() != nil:
+			return none, errors.Join(m.unknown(lost, err), m.abandon(ctx))
 		case err != nil:
 			return none, m.unknown(lost, err)
-		case len(found) > 0:
+		case len(found) > 1:
+			return found[0], m.sweep(ctx, found[0])
+		case len(found) == 1:
 			return found[0], nil
 		case try == maxMakings:
 			return none, lost.refuse()
