@@ -16,7 +16,7 @@ import (
 
 func TestASandboxLivesAgainstTheOtherServer(t *testing.T) {
 	t.Parallel()
-	o := startOther(t, "--create-polls", "2", "--stop-polls", "2", "--snapshot-404s", "1")
+	o := startOther(t, "--create-polls", "2", "--stop-polls", "2")
 	w := newWorld(t, o)
 	ctx := t.Context()
 	var states []string
@@ -43,13 +43,6 @@ func TestASandboxLivesAgainstTheOtherServer(t *testing.T) {
 		t.Errorf("exec of a program gave %+v", result)
 	}
 
-	snapshot := must(s.CreateSnapshot(ctx, wire.Labels{"name": "s"}, acasapi.Making{}))(t)
-	if got := must(gathered(w.g.Snapshots(ctx, wire.Labels{"name": "s"})))(t); len(got) != 1 || got[0].ID != snapshot.ID {
-		t.Errorf("snapshots are %+v", got)
-	}
-	restored := must(w.g.CreateSandbox(ctx, wire.CreateSandbox{SourcesRef: &wire.SourcesRef{Snapshot: &wire.SnapshotRef{ID: snapshot.ID}}}, acasapi.Making{}))(t)
-	image := must(s.Commit(ctx, nil, acasapi.Making{}))(t)
-
 	if stopped := must(s.Stop(ctx, acasapi.Wait{}))(t); stopped.State != wire.StateStopped {
 		t.Errorf("stopped is %s", stopped.State)
 	}
@@ -69,17 +62,34 @@ func TestASandboxLivesAgainstTheOtherServer(t *testing.T) {
 	must(s.Resume(ctx, acasapi.Wait{}))(t)
 	must(s.Stats(ctx))(t)
 
-	for _, id := range []string{made.ID, restored.ID, made.ID} { // twice: gone is success
-		one := must(w.g.Sandbox(id))(t)
-		if err := one.Delete(ctx, acasapi.Wait{}); err != nil {
+	for range 2 { // gone is success
+		if err := s.Delete(ctx, acasapi.Wait{}); err != nil {
 			t.Error(err)
 		}
+	}
+	if n := must(w.g.CountSandboxes(ctx))(t); n != 0 {
+		t.Errorf("%d sandboxes are left", n)
+	}
+}
+
+func TestASandboxIsCopiedAgainstTheOtherServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, startOther(t, "--snapshot-404s", "1"))
+	s, ctx := w.sandbox(t), t.Context()
+	snapshot := must(s.CreateSnapshot(ctx, wire.Labels{"name": "s"}, acasapi.Making{}))(t)
+	if got := must(gathered(w.g.Snapshots(ctx, wire.Labels{"name": "s"})))(t); len(got) != 1 || got[0].ID != snapshot.ID {
+		t.Errorf("snapshots are %+v", got)
+	}
+	restored := must(w.g.CreateSandbox(ctx, wire.CreateSandbox{SourcesRef: &wire.SourcesRef{Snapshot: &wire.SnapshotRef{ID: snapshot.ID}}}, acasapi.Making{}))(t)
+	image := must(s.Commit(ctx, nil, acasapi.Making{}))(t)
+	if err := must(w.g.Sandbox(restored.ID))(t).Delete(ctx, acasapi.Wait{}); err != nil {
+		t.Error(err)
 	}
 	if err := errors.Join(w.g.DeleteSnapshot(ctx, snapshot.ID, acasapi.Wait{}), w.g.DeleteImage(ctx, image.ID, acasapi.Wait{})); err != nil {
 		t.Error(err)
 	}
-	if n := must(w.g.CountSandboxes(ctx))(t); n != 0 {
-		t.Errorf("%d sandboxes are left", n)
+	if n := must(w.g.CountSnapshots(ctx))(t); n != 0 {
+		t.Errorf("%d snapshots are left", n)
 	}
 }
 
@@ -132,10 +142,10 @@ func TestFilesCrossAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestTheGroupsThingsAgainstTheOtherServer(t *testing.T) {
+func TestDiskImagesAgainstTheOtherServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, startOther(t, "--image-polls", "3"))
-	s, ctx := w.sandbox(t), t.Context()
+	ctx := t.Context()
 
 	image := must(w.g.CreateImage(ctx, wire.CreateImage{
 		Image: &wire.ImageSource{Base: "registry.example.test/team/app:1"}, Labels: wire.Labels{"name": "app"},
@@ -165,7 +175,12 @@ func TestTheGroupsThingsAgainstTheOtherServer(t *testing.T) {
 	if one := must(w.g.PublicImage(ctx, "python-3.13"))(t); one.Name != "python-3.13" {
 		t.Errorf("public image is %+v", one)
 	}
+}
 
+func TestVolumesAndSecretsAgainstTheOtherServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, startOther(t))
+	s, ctx := w.sandbox(t), t.Context()
 	volume := must(w.g.PutVolume(ctx, "vol", wire.Volume{Type: wire.VolumeDisk, Size: "1Gi"}, acasapi.Wait{}))(t)
 	if volume.VolumeName != "vol" {
 		t.Errorf("volume is %+v", volume)

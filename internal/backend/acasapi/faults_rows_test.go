@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -17,10 +18,16 @@ const ranOnce = "echo ran >>/tmp/ran"
 // faultRows is every operation that the other server has, each through the door a
 // caller uses.
 func faultRows() []faultRow {
+	return slices.Concat(armRows(), sandboxRows(), fileRows(), imageRows(), storageRows())
+}
+
+func plain(op wire.Op, run func(context.Context, *cell) error) faultRow {
+	return faultRow{op: op, run: run}
+}
+
+func armRows() []faultRow {
 	var none acasapi.Wait
-	var making acasapi.Making
-	plain := func(op wire.Op, run func(context.Context, *cell) error) faultRow { return faultRow{op: op, run: run} }
-	all := []faultRow{
+	return []faultRow{
 		plain(wire.GroupGet, func(ctx context.Context, c *cell) error { return second(c.GetGroup(ctx, groupID(c.name))) }),
 		plain(wire.GroupPut, func(ctx context.Context, c *cell) error {
 			return second(c.PutGroup(ctx, groupID(c.name), wire.Group{Location: "swedencentral"}, none))
@@ -48,6 +55,13 @@ func faultRows() []faultRow {
 		{op: wire.VNetDelete, before: putVNet, run: func(ctx context.Context, c *cell) error {
 			return c.DeleteVNetConnection(ctx, groupID(c.name), "net", none)
 		}},
+	}
+}
+
+func sandboxRows() []faultRow {
+	var none acasapi.Wait
+	var making acasapi.Making
+	return []faultRow{
 		{
 			op: wire.SandboxCreate, run: func(ctx context.Context, c *cell) error { return second(c.g.CreateSandbox(ctx, smallest(), making)) },
 			leaves: func(s *state) { s.sandboxes++ },
@@ -88,7 +102,6 @@ func faultRows() []faultRow {
 			},
 		},
 	}
-	return append(append(all, fileRows()...), storageRows()...)
 }
 
 func fileRows() []faultRow {
@@ -107,7 +120,7 @@ func fileRows() []faultRow {
 	}
 }
 
-func storageRows() []faultRow {
+func imageRows() []faultRow {
 	var none acasapi.Wait
 	return []faultRow{
 		{
@@ -129,6 +142,12 @@ func storageRows() []faultRow {
 		},
 		{op: wire.SnapshotList, run: func(ctx context.Context, c *cell) error { return second(gathered(c.g.Snapshots(ctx, nil))) }},
 		{op: wire.SnapshotCount, run: func(ctx context.Context, c *cell) error { return second(c.g.CountSnapshots(ctx)) }},
+	}
+}
+
+func storageRows() []faultRow {
+	var none acasapi.Wait
+	return []faultRow{
 		{
 			op: wire.VolumePut, leaves: func(s *state) { s.volumes++ },
 			run: putVolume,

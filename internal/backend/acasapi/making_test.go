@@ -105,6 +105,47 @@ func TestACallerWhoGoesAwayLeavesNoSandbox(t *testing.T) {
 	}
 }
 
+// The caller goes away while the client still looks for what its lost request made,
+// which shows only after that.
+func TestACallerWhoGoesAwayDuringTheLookLeavesNoSandbox(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t)
+	r := srv.rig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var body string
+	srv.intercept(func(http.ResponseWriter, *http.Request) bool {
+		body = srv.lastBody()
+		panic(http.ErrAbortHandler)
+	})
+	srv.intercept(func(_ http.ResponseWriter, req *http.Request) bool {
+		srv.carryOut(body)
+		cancel()
+		<-req.Context().Done()
+		panic(http.ErrAbortHandler)
+	})
+	if _, err := r.group(t, "g").CreateSandbox(ctx, smallest(), acasapi.Making{}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if ids := srv.ids(); len(ids) != 0 {
+		t.Errorf("%q are left", ids)
+	}
+}
+
+func TestTwoThatCarryOneMarkerBecomeOne(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t)
+	r := srv.rig(t)
+	srv.intercept(func(http.ResponseWriter, *http.Request) bool {
+		srv.carryOut(srv.lastBody())
+		srv.carryOut(srv.lastBody())
+		panic(http.ErrAbortHandler)
+	})
+	made := must(r.group(t, "g").CreateSandbox(t.Context(), smallest(), acasapi.Making{}))(t)
+	if ids := srv.ids(); len(ids) != 1 || ids[0] != made.ID {
+		t.Errorf("made %s, there are %q", made.ID, ids)
+	}
+}
+
 func TestALostCreateFromASnapshotIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t)
