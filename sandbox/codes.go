@@ -140,6 +140,8 @@ const (
 	CodeArtifactNameCollision Code = "output.name_collision"
 	CodeLandingNotConfined    Code = "output.landing_not_confined"
 	CodeLandingExists         Code = "output.landing_exists"
+	CodeLandingNotText        Code = "output.landing_not_text"
+	CodeLandingQuota          Code = "output.landing_quota"
 	CodeLandingFailed         Code = "output.landing_failed"
 )
 
@@ -255,6 +257,8 @@ var codeTable = [...]codeInfo{
 	{CodeArtifactNameCollision, ErrValue, "Two outputs land under one name", "Names are compared as a case-insensitive, normalising file system would."},
 	{CodeLandingNotConfined, ErrPermission, "Landing leaves the sink", "Something in the sink's directory would lead the file elsewhere."},
 	{CodeLandingExists, ErrPermission, "Something already stands where the output lands", "The sink refuses to overwrite unless it was opened to replace."},
+	{CodeLandingNotText, ErrValue, "Output is not the text that the sink keeps", "The sink keeps text only, and the file is not UTF-8."},
+	{CodeLandingQuota, ErrLimit, "Sink has no room left for this scope", "A sink bounds what stands in it for one scope. What stands there counts, and so does what landings under way have asked for. Outputs are refused whole; nothing that stands is removed to make room."},
 	{CodeLandingFailed, ErrUnavailable, "Sink could not take the output", "Writing to the sink failed."},
 }
 

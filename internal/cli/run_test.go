@@ -73,7 +73,7 @@ func TestAProgramRunsAndItsOutputsLand(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got.stderr)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(out, "*", "made.txt"))
+	files, err := filepath.Glob(filepath.Join(out, "*", "*", "made.txt"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("landed in %q, %v", files, err)
 	}

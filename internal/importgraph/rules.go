@@ -89,7 +89,9 @@ func Arrows() []Arrow {
 
 		// What a host runs.
 		{Tree: "sandbox/router", Own: join(decision, []string{"sandbox/manifest"}), Libraries: waiting},
-		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: textForms},
+		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: join(textForms, fileLocks)},
+		{Tree: "sandbox/output/objectsink", Own: []string{"sandbox", "sandbox/guestpath", "sandbox/output"}},
+		{Tree: "sandbox/output/azblobsink", Own: []string{"sandbox", "sandbox/output", "sandbox/output/objectsink"}, Libraries: azure},
 		{Tree: "sandbox/hosttool", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/tool", Own: host, Libraries: toolCalls},
 		{Tree: "sandbox/kind", Own: join(host, []string{"sandbox/tool"})},
@@ -221,6 +223,11 @@ func Bans() []Ban {
 			Never: []string{"sandbox/backend/...", "internal/backend/..."},
 		},
 		{
+			Why:  "a host that lands outputs elsewhere links no cloud's library",
+			From: []string{"sandbox/output/..."}, Except: []string{"sandbox/output/azblobsink/..."},
+			NeverLibraries: azure,
+		},
+		{
 			Why:   "a kind is written against a session and runs on any backend",
 			From:  []string{"sandbox/kind/..."},
 			Never: []string{"sandbox/backend/...", "internal/backend/..."},
@@ -264,6 +271,7 @@ var (
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts
+	fileLocks     = []string{"golang.org/x/sys/windows"}
 	waiting       = []string{"golang.org/x/sync"}
 )
 

@@ -79,7 +79,10 @@ func (k *call) conclude(result []byte, err, streams error) {
 	if k.isOver {
 		return
 	}
+	// Who sees the end of a stream must see the result, which says whether the
+	// stream is whole.
 	k.isOver, k.result, k.err = true, result, err
+	close(k.over)
 	if k.credit != nil {
 		k.credit.Close()
 	}
@@ -88,7 +91,6 @@ func (k *call) conclude(result []byte, err, streams error) {
 			ring.End(streams)
 		}
 	}
-	close(k.over)
 	<-k.client.slots
 }
 
@@ -121,11 +123,9 @@ func (k *call) cancel(ctx context.Context) ([]byte, error) {
 		return k.answer()
 	case <-patience.Done():
 		k.abandon()
-		return nil, errors.Join(errUnanswered, context.Cause(ctx))
+		return nil, errors.Join(ErrUnanswered, context.Cause(ctx))
 	}
 }
-
-var errUnanswered = errors.New("the guest agent did not say that it stopped")
 
 // abandon lets go of what the call may still be sent. The agent's result frees
 // its slot.

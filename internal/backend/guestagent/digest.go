@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "f2bad47410cd51bc69c7311669c2433b7e7822f302c9e06ec17aa354f747798f",
+		sha256: "849c5c8e47e57e967a199759b929c139d3febe62acff2dbf6d0a7eb2b366eacb",
 		size:   2072738,
 	},
 	"arm64": {
-		sha256: "d36e3e82f75d12f654b2d90957dcdea160d4f1f67bcb8b9a8a7cde56b0dc15d5",
+		sha256: "11af1a409adee68168f1a7e5ed92f577842e5c6e9246092c066d60a514cfa945",
 		size:   2031778,
 	},
 }

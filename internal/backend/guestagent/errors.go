@@ -21,6 +21,10 @@ var (
 	ErrBusy = errors.New("busy in the guest")
 )
 
+// ErrUnanswered is joined to the context's error when the agent did not say in
+// time that it ended what was cancelled, so that it may still come about.
+var ErrUnanswered = errors.New("the guest agent did not say that it stopped")
+
 // outcomeErrors is what the agent's answers are in the engine's words.
 var outcomeErrors = map[wire.Status]error{
 	wire.StatusNotExist:     engine.ErrNotExist,

@@ -18,34 +18,40 @@ import (
 
 func TestProgramGetsExactlyWhatItWasGiven(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		var stdout, stderr bytes.Buffer
-		code, err := b.Exec(t.Context(), engine.ExecRequest{
-			Args: []string{filepath.Join(b.bin, "probe"), "", "two words", "non-UTF-8 \xff\xfe", "new\nline"},
-			Dir:  b.dir, Env: []string{probeVariable + "=self", "EMPTY=", "BYTES=\xff"},
-			Stdin: strings.NewReader("in\x00put"), Stdout: &stdout, Stderr: &stderr,
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			var stdout, stderr bytes.Buffer
+			code, err := b.Exec(t.Context(), engine.ExecRequest{
+				Args: []string{filepath.Join(b.bin, "probe"), "", "two words", "non-UTF-8 \xff\xfe", "new\nline"},
+				Dir:  b.dir, Env: []string{probeVariable + "=self", "EMPTY=", "BYTES=\xff"},
+				Stdin: strings.NewReader("in\x00put"), Stdout: &stdout, Stderr: &stderr,
+			})
+			want := "arg \"\"\narg \"two words\"\narg \"non-UTF-8 \\xff\\xfe\"\narg \"new\\nline\"\n" +
+				"env \"GUEST_PROBE=self\"\nenv \"EMPTY=\"\nenv \"BYTES=\\xff\"\n" +
+				"dir \"" + b.dir + "\"\nstdin \"in\\x00put\"\nfds 0 1 2\nleader true\n"
+			if err != nil || code != 42 || stdout.String() != want || stderr.String() != "to stderr\x00" {
+				t.Errorf("exit %d, %v; standard error %q; standard output\n%s\nnot\n%s", code, err, stderr.String(), stdout.String(), want)
+			}
 		})
-		want := "arg \"\"\narg \"two words\"\narg \"non-UTF-8 \\xff\\xfe\"\narg \"new\\nline\"\n" +
-			"env \"GUEST_PROBE=self\"\nenv \"EMPTY=\"\nenv \"BYTES=\\xff\"\n" +
-			"dir \"" + b.dir + "\"\nstdin \"in\\x00put\"\nfds 0 1 2\nleader true\n"
-		if err != nil || code != 42 || stdout.String() != want || stderr.String() != "to stderr\x00" {
-			t.Errorf("exit %d, %v; standard error %q; standard output\n%s\nnot\n%s", code, err, stderr.String(), stdout.String(), want)
-		}
-	})
+	}
 }
 
 func TestProgramInheritsNoSignalMaskAndIgnoresNothing(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		status := b.run(t.Context(), nil, "cat", "/proc/self/status").stdout
-		for _, name := range []string{"SigPnd:", "SigBlk:", "SigIgn:", "SigCgt:"} {
-			if mask := field(status, name); mask != "0000000000000000" {
-				t.Errorf("%s %s", name, mask)
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			status := b.run(t.Context(), nil, "cat", "/proc/self/status").stdout
+			for _, name := range []string{"SigPnd:", "SigBlk:", "SigIgn:", "SigCgt:"} {
+				if mask := field(status, name); mask != "0000000000000000" {
+					t.Errorf("%s %s", name, mask)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestExitsAreTheProgramsOwn(t *testing.T) {
@@ -64,61 +70,64 @@ func TestExitsAreTheProgramsOwn(t *testing.T) {
 
 func TestProgramThatCannotStartIsAnErrorOfItsKind(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		b.write("plain", "#!/bin/sh\n")
-		if r := b.sh(`mkdir dir; mkfifo fifo; chmod +x fifo; ln -s loop loop; printf '\177ELF garbage' >garbage; printf '#!/no/such/interpreter\n' >script
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			b.write("plain", "#!/bin/sh\n")
+			if r := b.sh(`mkdir dir; mkfifo fifo; chmod +x fifo; ln -s loop loop; printf '\177ELF garbage' >garbage; printf '#!/no/such/interpreter\n' >script
 			printf 'no header' >headless; chmod +x garbage script headless`); r.err != nil || r.code != 0 {
-			t.Fatalf("%+v", r)
-		}
-		for name, c := range map[string]struct {
-			args []string
-			dir  string
-			want error
-		}{
-			"absent":                {[]string{"/no/such/program"}, "", engine.ErrNotExist},
-			"absent from PATH":      {[]string{"no-such-program"}, "", engine.ErrNotExist},
-			"below a file":          {[]string{"./plain/program"}, "", engine.ErrNotDirectory},
-			"a directory":           {[]string{"./dir"}, "", engine.ErrIsDirectory},
-			"the root directory":    {[]string{"/"}, "", engine.ErrIsDirectory},
-			"not executable":        {[]string{"./plain"}, "", engine.ErrPermission},
-			"a pipe":                {[]string{"./fifo"}, "", engine.ErrNotRegular},
-			"a loop":                {[]string{"./loop"}, "", engine.ErrThroughLink},
-			"garbage":               {[]string{"./garbage"}, "", guestagent.ErrNotProgram},
-			"no header":             {[]string{"./headless"}, "", guestagent.ErrNotProgram},
-			"no interpreter":        {[]string{"./script"}, "", engine.ErrNotExist},
-			"a very long name":      {[]string{"./" + strings.Repeat("n", 300)}, "", engine.ErrNotExist},
-			"directory absent":      {[]string{"/bin/true"}, b.dir + "/absent", engine.ErrNotExist},
-			"directory a file":      {[]string{"/bin/true"}, b.dir + "/plain", engine.ErrNotDirectory},
-			"too many arguments":    {append([]string{"/bin/true"}, many(40, 100_000)...), "", guestagent.ErrTooLong},
-			"too large a request":   {append([]string{"/bin/true"}, many(50, 100_000)...), "", guestagent.ErrTooLong},
-			"one argument too long": {[]string{"/bin/true", strings.Repeat("a", 200_000)}, "", guestagent.ErrTooLong},
-		} {
-			if c.dir == "" {
-				c.dir = b.dir
+				t.Fatalf("%+v", r)
 			}
-			var stdout bytes.Buffer
-			code, err := b.Exec(t.Context(), engine.ExecRequest{Args: c.args, Dir: c.dir, Env: []string{path}, Stdout: &stdout})
-			if !errors.Is(err, c.want) || code != 0 || stdout.Len() > 0 {
-				if name == "not executable" && as.uid == 0 && errors.Is(err, engine.ErrPermission) {
-					continue
+			for name, c := range map[string]struct {
+				args []string
+				dir  string
+				want error
+			}{
+				"absent":                {[]string{"/no/such/program"}, "", engine.ErrNotExist},
+				"absent from PATH":      {[]string{"no-such-program"}, "", engine.ErrNotExist},
+				"below a file":          {[]string{"./plain/program"}, "", engine.ErrNotDirectory},
+				"a directory":           {[]string{"./dir"}, "", engine.ErrIsDirectory},
+				"the root directory":    {[]string{"/"}, "", engine.ErrIsDirectory},
+				"not executable":        {[]string{"./plain"}, "", engine.ErrPermission},
+				"a pipe":                {[]string{"./fifo"}, "", engine.ErrNotRegular},
+				"a loop":                {[]string{"./loop"}, "", engine.ErrThroughLink},
+				"garbage":               {[]string{"./garbage"}, "", guestagent.ErrNotProgram},
+				"no header":             {[]string{"./headless"}, "", guestagent.ErrNotProgram},
+				"no interpreter":        {[]string{"./script"}, "", engine.ErrNotExist},
+				"a very long name":      {[]string{"./" + strings.Repeat("n", 300)}, "", engine.ErrNotExist},
+				"directory absent":      {[]string{"/bin/true"}, b.dir + "/absent", engine.ErrNotExist},
+				"directory a file":      {[]string{"/bin/true"}, b.dir + "/plain", engine.ErrNotDirectory},
+				"too many arguments":    {append([]string{"/bin/true"}, many(40, 100_000)...), "", guestagent.ErrTooLong},
+				"too large a request":   {append([]string{"/bin/true"}, many(50, 100_000)...), "", guestagent.ErrTooLong},
+				"one argument too long": {[]string{"/bin/true", strings.Repeat("a", 200_000)}, "", guestagent.ErrTooLong},
+			} {
+				if c.dir == "" {
+					c.dir = b.dir
 				}
-				t.Errorf("%s: exit %d, %v, not %v", name, code, err, c.want)
+				var stdout bytes.Buffer
+				code, err := b.Exec(t.Context(), engine.ExecRequest{Args: c.args, Dir: c.dir, Env: []string{path}, Stdout: &stdout})
+				if !errors.Is(err, c.want) || code != 0 || stdout.Len() > 0 {
+					if name == "not executable" && as.uid == 0 && errors.Is(err, engine.ErrPermission) {
+						continue
+					}
+					t.Errorf("%s: exit %d, %v, not %v", name, code, err, c.want)
+				}
+				if err != nil && len(err.Error()) > 1000 {
+					t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
+				}
 			}
-			if err != nil && len(err.Error()) > 1000 {
-				t.Errorf("%s: an error of %d bytes", name, len(err.Error()))
+			for _, args := range [][]string{nil, {""}} {
+				if _, err := b.Exec(t.Context(), engine.ExecRequest{Args: args, Dir: b.dir}); err == nil {
+					t.Errorf("%q ran", args)
+				}
 			}
-		}
-		for _, args := range [][]string{nil, {""}} {
-			if _, err := b.Exec(t.Context(), engine.ExecRequest{Args: args, Dir: b.dir}); err == nil {
-				t.Errorf("%q ran", args)
+			if r := b.run(t.Context(), nil, "echo", strings.Repeat("a", 100_000)); r.err != nil || len(r.stdout) != 100_001 {
+				t.Errorf("an argument as long as may be: %v", r.err)
 			}
-		}
-		if r := b.run(t.Context(), nil, "echo", strings.Repeat("a", 100_000)); r.err != nil || len(r.stdout) != 100_001 {
-			t.Errorf("an argument as long as may be: %v", r.err)
-		}
-		b.alive()
-	})
+			b.alive()
+		})
+	}
 }
 
 func many(n, size int) []string {
@@ -156,30 +165,33 @@ func TestProgramIsFoundInThePathOfItsEnvironment(t *testing.T) {
 
 func TestStreamsAreExactWhateverTheProgramDoes(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		big := make([]byte, 5<<20)
-		_, _ = rand.Read(big)
-		if r := b.run(t.Context(), bytes.NewReader(big), "cat"); r.err != nil || r.stdout != string(big) {
-			t.Errorf("five megabytes through cat: %v, %d bytes", r.err, len(r.stdout))
-		}
-		if r := b.sh(`head -c 3000000 /dev/zero & head -c 3000000 /dev/zero >&2; wait`); r.err != nil || len(r.stdout) != 3_000_000 || len(r.stderr) != 3_000_000 {
-			t.Errorf("floods both: %v, %d and %d bytes", r.err, len(r.stdout), len(r.stderr))
-		}
-		if r := b.run(t.Context(), bytes.NewReader(big), "true"); r.err != nil || r.code != 0 {
-			t.Errorf("reads none of its input: %+v", r)
-		}
-		if r := b.run(t.Context(), bytes.NewReader(big), "head", "-c", "10"); r.err != nil || r.stdout != string(big[:10]) {
-			t.Errorf("reads some of its input: %v", r.err)
-		}
-		if r := b.sh(`exec <&- >&- 2>&-; exit 5`); r.err != nil || r.code != 5 {
-			t.Errorf("closes its streams: %+v", r)
-		}
-		if r := b.sh(`cat`); r.err != nil || r.stdout != "" {
-			t.Errorf("without input: %+v", r)
-		}
-		b.alive()
-	})
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			big := make([]byte, 5<<20)
+			_, _ = rand.Read(big)
+			if r := b.run(t.Context(), bytes.NewReader(big), "cat"); r.err != nil || r.stdout != string(big) {
+				t.Errorf("five megabytes through cat: %v, %d bytes", r.err, len(r.stdout))
+			}
+			if r := b.sh(`head -c 3000000 /dev/zero & head -c 3000000 /dev/zero >&2; wait`); r.err != nil || len(r.stdout) != 3_000_000 || len(r.stderr) != 3_000_000 {
+				t.Errorf("floods both: %v, %d and %d bytes", r.err, len(r.stdout), len(r.stderr))
+			}
+			if r := b.run(t.Context(), bytes.NewReader(big), "true"); r.err != nil || r.code != 0 {
+				t.Errorf("reads none of its input: %+v", r)
+			}
+			if r := b.run(t.Context(), bytes.NewReader(big), "head", "-c", "10"); r.err != nil || r.stdout != string(big[:10]) {
+				t.Errorf("reads some of its input: %v", r.err)
+			}
+			if r := b.sh(`exec <&- >&- 2>&-; exit 5`); r.err != nil || r.code != 5 {
+				t.Errorf("closes its streams: %+v", r)
+			}
+			if r := b.sh(`cat`); r.err != nil || r.stdout != "" {
+				t.Errorf("without input: %+v", r)
+			}
+			b.alive()
+		})
+	}
 }
 
 // blocked is a reader that never returns until the test ends.
@@ -228,34 +240,37 @@ func TestExecEndsWithItsProgramNotWithItsChildren(t *testing.T) {
 
 func TestCancelledExecIsKilledWithItsGroup(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		for name, script := range map[string]string{
-			"sleeps":          `sleep 1000`,
-			"loops":           `while :; do :; done`,
-			"ignores signals": `trap '' TERM INT HUP; while :; do sleep 1000; done`,
-			"stops itself":    `kill -STOP $$`,
-			"has children":    `sleep 1000 & sleep 1000 & wait`,
-			"floods":          `yes`,
-		} {
-			ctx, cancel := context.WithCancel(t.Context())
-			started := newSignal()
-			go func() {
-				<-started.seen
-				cancel()
-			}()
-			_, err := b.Exec(ctx, engine.ExecRequest{
-				Args: []string{"/bin/sh", "-c", "echo $$ >&2; " + script}, Dir: b.dir, Env: []string{path}, Stderr: started,
-			})
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", name, err)
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			for name, script := range map[string]string{
+				"sleeps":          `sleep 1000`,
+				"loops":           `while :; do :; done`,
+				"ignores signals": `trap '' TERM INT HUP; while :; do sleep 1000; done`,
+				"stops itself":    `kill -STOP $$`,
+				"has children":    `sleep 1000 & sleep 1000 & wait`,
+				"floods":          `yes`,
+			} {
+				ctx, cancel := context.WithCancel(t.Context())
+				started := newSignal()
+				go func() {
+					<-started.seen
+					cancel()
+				}()
+				_, err := b.Exec(ctx, engine.ExecRequest{
+					Args: []string{"/bin/sh", "-c", "echo $$ >&2; " + script}, Dir: b.dir, Env: []string{path}, Stderr: started,
+				})
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", name, err)
+				}
+				if r := b.sh("kill -0 -- -" + strings.TrimSpace(started.text()) + " 2>&1"); r.code == 0 {
+					t.Errorf("%s: its process group is still there", name)
+				}
 			}
-			if r := b.sh("kill -0 -- -" + strings.TrimSpace(started.text()) + " 2>&1"); r.code == 0 {
-				t.Errorf("%s: its process group is still there", name)
-			}
-		}
-		b.alive()
-	})
+			b.alive()
+		})
+	}
 }
 
 func TestGraceComesBeforeTheKill(t *testing.T) {

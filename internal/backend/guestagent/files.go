@@ -81,12 +81,13 @@ func (c *Client) info(ctx context.Context, ref engine.FileRef, payload []byte) (
 	return engineInfo(i, stdpath.Base(ref.Path)), nil
 }
 
+var entryKinds = [...]sandbox.EntryKind{
+	wire.EntryFile: sandbox.EntryFile, wire.EntryDirectory: sandbox.EntryDirectory,
+	wire.EntrySymlink: sandbox.EntrySymlink, wire.EntryOther: sandbox.EntryOther,
+}
+
 func engineInfo(i wire.Info, name string) engine.Info {
-	kinds := map[wire.EntryKind]sandbox.EntryKind{
-		wire.EntryFile: sandbox.EntryFile, wire.EntryDirectory: sandbox.EntryDirectory,
-		wire.EntrySymlink: sandbox.EntrySymlink, wire.EntryOther: sandbox.EntryOther,
-	}
-	info := engine.Info{Name: name, Kind: kinds[i.Kind]}
+	info := engine.Info{Name: name, Kind: entryKinds[i.Kind]}
 	if info.Kind == sandbox.EntryFile {
 		info.Size, info.SizeKnown = i.Size, true
 	}
@@ -131,7 +132,7 @@ func (c *Client) List(ctx context.Context, ref engine.FileRef, yield func(engine
 		return on("list", ref, err)
 	}
 	content := &stream{ctx: ctx, call: k}
-	defer content.Close()
+	defer func() { _ = content.Close() }()
 	in := bufio.NewReaderSize(content, 32<<10)
 	for {
 		info, err := nextEntry(in)

@@ -24,38 +24,41 @@ const scenery = `mkdir -p dir/below; echo content >file; echo below >dir/below/f
 
 func TestEachThingIsWhatItIs(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		if r := b.sh(scenery); r.err != nil || r.code != 0 {
-			t.Fatalf("%+v", r)
-		}
-		want := map[string]engine.Info{
-			"file": {Kind: sandbox.EntryFile, Size: 8, SizeKnown: true}, "hard": {Kind: sandbox.EntryFile, Size: 8, SizeKnown: true},
-			"sparse": {Kind: sandbox.EntryFile, Size: 5_000_000, SizeKnown: true}, "empty": {Kind: sandbox.EntryFile, SizeKnown: true},
-			"dir": {Kind: sandbox.EntryDirectory}, "fifo": {Kind: sandbox.EntryOther},
-			"link": {Kind: sandbox.EntrySymlink}, "dirlink": {Kind: sandbox.EntrySymlink}, "loop": {Kind: sandbox.EntrySymlink},
-			"etc": {Kind: sandbox.EntrySymlink}, "dangling": {Kind: sandbox.EntrySymlink},
-		}
-		listed := b.list("")
-		for name, info := range want {
-			info.Name = name
-			if got, err := b.Stat(t.Context(), b.ref(name)); got != info || err != nil {
-				t.Errorf("stat %s: %+v, %v", name, got, err)
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			if r := b.sh(scenery); r.err != nil || r.code != 0 {
+				t.Fatalf("%+v", r)
 			}
-			if listed[name] != info {
-				t.Errorf("list %s: %+v", name, listed[name])
+			want := map[string]engine.Info{
+				"file": {Kind: sandbox.EntryFile, Size: 8, SizeKnown: true}, "hard": {Kind: sandbox.EntryFile, Size: 8, SizeKnown: true},
+				"sparse": {Kind: sandbox.EntryFile, Size: 5_000_000, SizeKnown: true}, "empty": {Kind: sandbox.EntryFile, SizeKnown: true},
+				"dir": {Kind: sandbox.EntryDirectory}, "fifo": {Kind: sandbox.EntryOther},
+				"link": {Kind: sandbox.EntrySymlink}, "dirlink": {Kind: sandbox.EntrySymlink}, "loop": {Kind: sandbox.EntrySymlink},
+				"etc": {Kind: sandbox.EntrySymlink}, "dangling": {Kind: sandbox.EntrySymlink},
 			}
-		}
-		if len(listed) != len(want) {
-			t.Errorf("listed %v", listed)
-		}
-		if got := b.read("sparse"); got != strings.Repeat("\x00", 5_000_000) {
-			t.Errorf("the sparse file gave %d bytes", len(got))
-		}
-		if b.read("empty") != "" || b.read("hard") != "content\n" {
-			t.Error("an empty file or a second name")
-		}
-	})
+			listed := b.list("")
+			for name, info := range want {
+				info.Name = name
+				if got, err := b.Stat(t.Context(), b.ref(name)); got != info || err != nil {
+					t.Errorf("stat %s: %+v, %v", name, got, err)
+				}
+				if listed[name] != info {
+					t.Errorf("list %s: %+v", name, listed[name])
+				}
+			}
+			if len(listed) != len(want) {
+				t.Errorf("listed %v", listed)
+			}
+			if got := b.read("sparse"); got != strings.Repeat("\x00", 5_000_000) {
+				t.Errorf("the sparse file gave %d bytes", len(got))
+			}
+			if b.read("empty") != "" || b.read("hard") != "content\n" {
+				t.Error("an empty file or a second name")
+			}
+		})
+	}
 }
 
 // operations are every one on a path, each told whether it went well.
@@ -120,35 +123,38 @@ func TestEachOperationAnswersEachThing(t *testing.T) {
 	paths := []string{
 		"absent", "absent/x", "file", "file/x", "dir", "dir/below", "dirlink", "dirlink/below", "link", "dangling", "loop", "loop/x", "fifo", "fifo/x", "etc", "etc/passwd",
 	}
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		changed := true
-		for op, do := range b.operations(t.Context()) {
-			for _, path := range paths {
-				if changed {
-					if r := b.sh("rm -rf ./*; " + scenery); r.err != nil || r.code != 0 {
-						t.Fatalf("%+v", r)
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			changed := true
+			for op, do := range b.operations(t.Context()) {
+				for _, path := range paths {
+					if changed {
+						if r := b.sh("rm -rf ./*; " + scenery); r.err != nil || r.code != 0 {
+							t.Fatalf("%+v", r)
+						}
 					}
-				}
-				want := says[op][path]
-				if path == "etc" {
-					want = says[op]["dirlink"]
-				}
-				if path == "dir/below" && op != "stat" && op != "list" {
-					want = says[op]["dir"]
-				}
-				if err := do(b.ref(path)); !errors.Is(err, want) || err != nil && want == nil {
-					t.Errorf("%s %s: %v, not %v", op, path, err, want)
-				}
-				changed = want == nil && op != "stat" && op != "open" && op != "list"
-				for name := range b.list("") {
-					if strings.HasPrefix(name, ".sandbox") {
-						t.Errorf("%s %s left %s", op, path, name)
+					want := says[op][path]
+					if path == "etc" {
+						want = says[op]["dirlink"]
+					}
+					if path == "dir/below" && op != "stat" && op != "list" {
+						want = says[op]["dir"]
+					}
+					if err := do(b.ref(path)); !errors.Is(err, want) || err != nil && want == nil {
+						t.Errorf("%s %s: %v, not %v", op, path, err, want)
+					}
+					changed = want == nil && op != "stat" && op != "open" && op != "list"
+					for name := range b.list("") {
+						if strings.HasPrefix(name, ".sandbox") {
+							t.Errorf("%s %s left %s", op, path, name)
+						}
 					}
 				}
 			}
-		}
-	})
+		})
+	}
 }
 
 func TestReferencesThatNoCallerMakesAreRefusedHere(t *testing.T) {
@@ -207,77 +213,83 @@ func TestWholeTreeIsARootLikeAnyOther(t *testing.T) {
 
 func TestNamesAreBytes(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		names := []string{"\xff\xfe", "new\nline", " ", "-rf", "ü", "\x01\x7f", strings.Repeat("n", 255), "*", "a\\b", "..."}
-		for _, name := range names {
-			b.write(name, name)
-			if got := b.read(name); got != name {
-				t.Errorf("%q: %q", name, got)
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			names := []string{"\xff\xfe", "new\nline", " ", "-rf", "ü", "\x01\x7f", strings.Repeat("n", 255), "*", "a\\b", "..."}
+			for _, name := range names {
+				b.write(name, name)
+				if got := b.read(name); got != name {
+					t.Errorf("%q: %q", name, got)
+				}
 			}
-		}
-		found := b.list("")
-		for _, name := range names {
-			if found[name].Size != int64(len(name)) {
-				t.Errorf("%q was not listed", name)
+			found := b.list("")
+			for _, name := range names {
+				if found[name].Size != int64(len(name)) {
+					t.Errorf("%q was not listed", name)
+				}
+				if err := b.Remove(t.Context(), b.ref(name), false); err != nil {
+					t.Errorf("%q: %v", name, err)
+				}
 			}
-			if err := b.Remove(t.Context(), b.ref(name), false); err != nil {
-				t.Errorf("%q: %v", name, err)
+			long := strings.Repeat("n", 256)
+			for op, do := range b.operations(t.Context()) {
+				if err := do(b.ref(long)); err == nil || op == "stat" && !errors.Is(err, engine.ErrNotExist) {
+					t.Errorf("%s of a name too long: %v", op, err)
+				}
 			}
-		}
-		long := strings.Repeat("n", 256)
-		for op, do := range b.operations(t.Context()) {
-			if err := do(b.ref(long)); err == nil || op == "stat" && !errors.Is(err, engine.ErrNotExist) {
-				t.Errorf("%s of a name too long: %v", op, err)
-			}
-		}
-	})
+		})
+	}
 }
 
 func TestWriteChangesNothingUnlessAllOfItArrived(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		b.write("file", "before")
-		failed := errors.New("failed")
-		big := int64(3 << 20)
-		for name, c := range map[string]struct {
-			content io.Reader
-			size    int64
-			want    error
-		}{
-			"empty for more":    {strings.NewReader(""), 5, engine.ErrSize},
-			"short":             {strings.NewReader("1234"), 5, engine.ErrSize},
-			"long":              {strings.NewReader("123456"), 5, engine.ErrSize},
-			"long for none":     {strings.NewReader("1"), 0, engine.ErrSize},
-			"negative":          {strings.NewReader(""), -1, engine.ErrSize},
-			"short of much":     {zeros(big - 1), big, engine.ErrSize},
-			"long of much":      {zeros(big + 1), big, engine.ErrSize},
-			"fails at once":     {failingReader{failed}, 5, failed},
-			"fails in the end":  {io.MultiReader(zeros(big), failingReader{failed}), big, failed},
-			"fails on the way":  {io.MultiReader(zeros(big/2), failingReader{failed}), big, failed},
-			"nothing, for more": {nil, 1, engine.ErrSize},
-		} {
-			if err := b.Write(t.Context(), b.ref("file"), c.content, c.size); !errors.Is(err, c.want) {
-				t.Errorf("%s: %v, not %v", name, err, c.want)
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			b.write("file", "before")
+			failed := errors.New("failed")
+			big := int64(3 << 20)
+			for name, c := range map[string]struct {
+				content io.Reader
+				size    int64
+				want    error
+			}{
+				"empty for more":    {strings.NewReader(""), 5, engine.ErrSize},
+				"short":             {strings.NewReader("1234"), 5, engine.ErrSize},
+				"long":              {strings.NewReader("123456"), 5, engine.ErrSize},
+				"long for none":     {strings.NewReader("1"), 0, engine.ErrSize},
+				"negative":          {strings.NewReader(""), -1, engine.ErrSize},
+				"short of much":     {zeros(big - 1), big, engine.ErrSize},
+				"long of much":      {zeros(big + 1), big, engine.ErrSize},
+				"fails at once":     {failingReader{failed}, 5, failed},
+				"fails in the end":  {io.MultiReader(zeros(big), failingReader{failed}), big, failed},
+				"fails on the way":  {io.MultiReader(zeros(big/2), failingReader{failed}), big, failed},
+				"nothing, for more": {nil, 1, engine.ErrSize},
+			} {
+				if err := b.Write(t.Context(), b.ref("file"), c.content, c.size); !errors.Is(err, c.want) {
+					t.Errorf("%s: %v, not %v", name, err, c.want)
+				}
+				if got := b.read("file"); got != "before" {
+					t.Errorf("%s: the file is %q", name, got)
+				}
 			}
-			if got := b.read("file"); got != "before" {
-				t.Errorf("%s: the file is %q", name, got)
+			if n := len(b.list("")); n != 1 {
+				t.Errorf("%d files", n)
 			}
-		}
-		if n := len(b.list("")); n != 1 {
-			t.Errorf("%d files", n)
-		}
-		for name, content := range map[string]string{"nothing": "", "one": "1", "a chunk": strings.Repeat("c", 256<<10), "a chunk and one": strings.Repeat("c", 256<<10+1)} {
-			b.write("file", content)
-			if b.read("file") != content {
-				t.Errorf("%s: another content", name)
+			for name, content := range map[string]string{"nothing": "", "one": "1", "a chunk": strings.Repeat("c", 256<<10), "a chunk and one": strings.Repeat("c", 256<<10+1)} {
+				b.write("file", content)
+				if b.read("file") != content {
+					t.Errorf("%s: another content", name)
+				}
 			}
-		}
-		if err := b.Write(t.Context(), b.ref("file"), nil, 0); err != nil || b.read("file") != "" {
-			t.Errorf("nothing, as nil: %v", err)
-		}
-	})
+			if err := b.Write(t.Context(), b.ref("file"), nil, 0); err != nil || b.read("file") != "" {
+				t.Errorf("nothing, as nil: %v", err)
+			}
+		})
+	}
 }
 
 type failingReader struct{ err error }
@@ -397,25 +409,28 @@ func TestHugeDirectoryIsListedInParts(t *testing.T) {
 
 func TestDeepTreeIsRemovedWhole(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		// Far deeper than a path can name, with a closed directory on the way.
-		if r := b.sh(`mkdir -p tree/closed/inner tree/sealed/inner; touch tree/sealed/file; chmod 0 tree/closed; chmod 500 tree/sealed`); r.code != 0 {
-			t.Fatalf("%+v", r)
-		}
-		code, err := b.Exec(t.Context(), engine.ExecRequest{
-			Args: []string{filepath.Join(b.bin, "probe")}, Dir: b.dir + "/tree", Env: []string{probeVariable + "=deep"},
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			// Far deeper than a path can name, with a closed directory on the way.
+			if r := b.sh(`mkdir -p tree/closed/inner tree/sealed/inner; touch tree/sealed/file; chmod 0 tree/closed; chmod 500 tree/sealed`); r.code != 0 {
+				t.Fatalf("%+v", r)
+			}
+			code, err := b.Exec(t.Context(), engine.ExecRequest{
+				Args: []string{filepath.Join(b.bin, "probe")}, Dir: b.dir + "/tree", Env: []string{probeVariable + "=deep"},
+			})
+			if code != 0 || err != nil {
+				t.Fatalf("exit %d, %v", code, err)
+			}
+			if err := b.Remove(t.Context(), b.ref("tree"), true); err != nil {
+				t.Error(err)
+			}
+			if left := b.list(""); len(left) != 0 {
+				t.Errorf("left: %v", left)
+			}
 		})
-		if code != 0 || err != nil {
-			t.Fatalf("exit %d, %v", code, err)
-		}
-		if err := b.Remove(t.Context(), b.ref("tree"), true); err != nil {
-			t.Error(err)
-		}
-		if left := b.list(""); len(left) != 0 {
-			t.Errorf("left: %v", left)
-		}
-	})
+	}
 }
 
 func TestLeasedFileHoldsUpNobody(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -46,7 +45,7 @@ func unixServer(t *testing.T, answer func(*net.UnixConn)) (path string) {
 				return
 			}
 			all.Go(func() {
-				defer c.Close()
+				defer func() { _ = c.Close() }()
 				answer(c)
 			})
 		}
@@ -65,7 +64,7 @@ func freePort(t *testing.T) uint16 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	_, text, _ := net.SplitHostPort(l.Addr().String())
 	port, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
@@ -76,12 +75,12 @@ func freePort(t *testing.T) uint16 {
 
 func dial(t *testing.T, port uint16) *net.TCPConn {
 	t.Helper()
-	c, err := net.Dial("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
+	c, err := net.DialTCP("tcp4", nil, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: int(port)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c.(*net.TCPConn) //nolint:forcetypeassert // it is what was dialled
+	return c
 }
 
 func TestForwardCarriesBytesAndEndsBothWays(t *testing.T) {

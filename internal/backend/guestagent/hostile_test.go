@@ -33,7 +33,7 @@ func newLiar(t *testing.T, options guestagent.Options) *liar {
 	l := &liar{t: t, from: from, to: to}
 	var hello sync.WaitGroup
 	hello.Go(func() {
-		l.frame()
+		l.hear()
 		l.send(wire.Frame(wire.KindHello, 0, 0, wire.Hello()))
 	})
 	var err error
@@ -46,19 +46,17 @@ func newLiar(t *testing.T, options guestagent.Options) *liar {
 	return l
 }
 
-// frame reads the next of the host's frames.
-func (l *liar) frame() (wire.Header, []byte) {
+// hear waits for the next of the host's frames.
+func (l *liar) hear() {
 	var b [wire.HeaderSize]byte
 	if _, err := io.ReadFull(l.from, b[:]); err != nil {
-		return wire.Header{}, nil
+		return
 	}
 	h, err := wire.ParseHeader(b[:], wire.Host)
 	if err != nil {
 		l.t.Errorf("the host sent %x: %v", b, err)
 	}
-	payload := make([]byte, h.Length)
-	_, _ = io.ReadFull(l.from, payload)
-	return h, payload
+	_, _ = io.CopyN(io.Discard, l.from, int64(h.Length))
 }
 
 func (l *liar) send(frame []byte) { _, _ = l.to.Write(frame) }
@@ -202,7 +200,7 @@ func TestFrameThatNoAgentSendsLosesIt(t *testing.T) {
 				})
 				ended <- err
 			}()
-			l.frame()
+			l.hear()
 			l.silent()
 			for _, frame := range frames {
 				if frame == nil {
@@ -259,7 +257,7 @@ func TestEntriesThatNoAgentSendsLoseIt(t *testing.T) {
 	} {
 		l := newLiar(t, guestagent.Options{})
 		go func() {
-			l.frame()
+			l.hear()
 			l.silent()
 			l.send(wire.Frame(wire.KindData, wire.StreamOut, 1, append(bytes.Clone(entry), bad...)))
 			l.send(wire.Frame(wire.KindResult, 0, 1, wire.Outcome{Status: wire.StatusOK}.Result()))
@@ -284,7 +282,7 @@ func TestOpenWithoutADescriptionLosesTheAgent(t *testing.T) {
 	} {
 		l := newLiar(t, guestagent.Options{})
 		go func() {
-			l.frame()
+			l.hear()
 			l.silent()
 			l.send(frame)
 		}()

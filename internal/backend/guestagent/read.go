@@ -56,6 +56,8 @@ func (c *Client) open(ctx context.Context, ref engine.FileRef) (io.ReadCloser, e
 	return nil, engine.Info{}, c.Err()
 }
 
+var errStreamClosed = errors.New("the stream is closed")
+
 var errNoReply = errors.New("a file that was opened without being described")
 
 // stream reads what a call sends. It is for one reader at a time; Close may be
@@ -78,7 +80,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	part, err := s.call.in[wire.StreamOut].Next(s.ctx.Done())
 	if err != nil {
-		s.err = s.ended(err)
+		s.err = s.ended()
 		return 0, s.err
 	}
 	n := copy(p, part)
@@ -87,14 +89,14 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 // ended says why nothing more comes.
-func (s *stream) ended(err error) error {
+func (s *stream) ended() error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
 	select {
 	case <-s.call.over:
 	default:
-		return err // closed
+		return errStreamClosed
 	}
 	payload, err := s.call.answer()
 	if err := s.call.client.plain(s.ctx, payload, err); err != nil {

@@ -64,55 +64,58 @@ func contents(t *testing.T, dir string) map[string]string {
 // outside: only not following holds it back.
 func TestSwapperNeverLeadsOutside(t *testing.T) {
 	t.Parallel()
-	asEach(t, func(t *testing.T, as principal) {
-		b := start(t, as, guestagent.Options{})
-		outside := canary(t)
-		before := contents(t, outside)
-		ctx, cancel := context.WithCancel(t.Context())
-		begun, ended := newSignal(), make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _ = b.Exec(ctx, engine.ExecRequest{
-				Args: []string{filepath.Join(b.bin, "probe"), outside}, Dir: b.dir, Env: []string{probeVariable + "=swap"}, Stdout: begun,
-			})
-		}()
-		<-begun.seen
-		var well, through int
-		count := func(what string, err error) {
-			switch {
-			case err == nil:
-				well++
-			case errors.Is(err, engine.ErrThroughLink):
-				through++
-			case errors.Is(err, engine.ErrNotExist), errors.Is(err, engine.ErrNotDirectory), errors.Is(err, engine.ErrNotRegular), errors.Is(err, guestagent.ErrBusy):
-			default:
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		for turn := 0; turn < 400 || (well < 100 || through < 100) && t.Context().Err() == nil; turn++ {
-			count("read", b.readsInside(t, "swapped/file"))
-			count("write", b.Write(t.Context(), b.ref("swapped/file"), strings.NewReader("inside"), 6))
-			count("write new", b.Write(t.Context(), b.ref("swapped/new"), strings.NewReader("inside"), 6))
-			count("mkdir", b.Mkdir(t.Context(), b.ref("swapped/made")))
-			count("list", b.List(t.Context(), b.ref("swapped/tree"), func(i engine.Info) bool {
-				if i.Name == "deep" {
-					t.Error("listed the outside")
+	for _, as := range principals() {
+		t.Run(as.name, func(t *testing.T) {
+			t.Parallel()
+			b := start(t, as, guestagent.Options{})
+			outside := canary(t)
+			before := contents(t, outside)
+			ctx, cancel := context.WithCancel(t.Context())
+			begun, ended := newSignal(), make(chan struct{})
+			go func() {
+				defer close(ended)
+				_, _ = b.Exec(ctx, engine.ExecRequest{
+					Args: []string{filepath.Join(b.bin, "probe"), outside}, Dir: b.dir, Env: []string{probeVariable + "=swap"}, Stdout: begun,
+				})
+			}()
+			<-begun.seen
+			var well, through int
+			count := func(what string, err error) {
+				switch {
+				case err == nil:
+					well++
+				case errors.Is(err, engine.ErrThroughLink):
+					through++
+				case errors.Is(err, engine.ErrNotExist), errors.Is(err, engine.ErrNotDirectory), errors.Is(err, engine.ErrNotRegular), errors.Is(err, guestagent.ErrBusy):
+				default:
+					t.Errorf("%s: %v", what, err)
 				}
-				return true
-			}))
-			count("remove", b.Remove(t.Context(), b.ref("swapped/file"), false))
-			count("remove tree", b.Remove(t.Context(), b.ref("swapped/tree"), true))
-			if turn%20 == 0 {
-				count("remove all", b.Remove(t.Context(), b.ref("swapped"), true))
 			}
-		}
-		cancel()
-		<-ended
-		t.Logf("%d went well, %d met a link", well, through)
-		if after := contents(t, outside); !maps.Equal(before, after) {
-			t.Errorf("outside was\n%v\nand is\n%v", before, after)
-		}
-	})
+			for turn := 0; turn < 400 || (well < 100 || through < 100) && t.Context().Err() == nil; turn++ {
+				count("read", b.readsInside(t, "swapped/file"))
+				count("write", b.Write(t.Context(), b.ref("swapped/file"), strings.NewReader("inside"), 6))
+				count("write new", b.Write(t.Context(), b.ref("swapped/new"), strings.NewReader("inside"), 6))
+				count("mkdir", b.Mkdir(t.Context(), b.ref("swapped/made")))
+				count("list", b.List(t.Context(), b.ref("swapped/tree"), func(i engine.Info) bool {
+					if i.Name == "deep" {
+						t.Error("listed the outside")
+					}
+					return true
+				}))
+				count("remove", b.Remove(t.Context(), b.ref("swapped/file"), false))
+				count("remove tree", b.Remove(t.Context(), b.ref("swapped/tree"), true))
+				if turn%20 == 0 {
+					count("remove all", b.Remove(t.Context(), b.ref("swapped"), true))
+				}
+			}
+			cancel()
+			<-ended
+			t.Logf("%d went well, %d met a link", well, through)
+			if after := contents(t, outside); !maps.Equal(before, after) {
+				t.Errorf("outside was\n%v\nand is\n%v", before, after)
+			}
+		})
+	}
 }
 
 func (b *box) readsInside(t *testing.T, name string) error {

@@ -269,3 +269,58 @@ func TestThereIsNoNetwork(t *testing.T) {
 		t.Errorf("interfaces %q", got)
 	}
 }
+
+func TestTheGuestCannotHurtItsAgent(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, testConfig(t))
+	b := start(t, e, "a")
+	id := b.ID()
+	for range 3 {
+		b.sh("for n in $(seq 1 64); do kill -$n 1; done 2>/dev/null")
+		b.sh("kill -9 -1 2>/dev/null") // everything that the shell may signal, itself included
+	}
+	for _, command := range []string{
+		"prlimit --pid 1 --nofile=3:3", "prlimit --pid 1 --as=1:1", "renice -n 19 -p 1", "ionice -c 3 -p 1", "chrt -i -p 0 1", "taskset -p 1 1", "gdb -p 1 -batch", "strace -p 1",
+	} {
+		if out, code := b.sh(command); code == 0 {
+			t.Errorf("%s worked: %s", command, out)
+		}
+	}
+	for _, command := range []string{"prlimit --nofile=100:100 true", "nice -n 5 true", "ulimit -n 50; true"} { // of its own it may
+		b.prints(command)
+	}
+	b.alive()
+	if b.lost() || b.ID() != id {
+		t.Error("the agent was lost")
+	}
+}
+
+func TestAMemoryBombDuringATransferHurtsOneSandboxAtMost(t *testing.T) {
+	t.Parallel()
+	e := limited(t)
+	neighbour, b := start(t, e, "neighbour"), start(t, e, "a")
+	b.upload("/tmp/probe", probe(t))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _, _ = b.try(t.Context(), "/tmp/probe", "memory") // whatever becomes of it
+	}()
+	content := strings.Repeat("x", 8<<20)
+	for running := true; running; {
+		err := b.Write(t.Context(), b.ref("/work/x"), strings.NewReader(content), int64(len(content)))
+		if err == nil {
+			// What the agent said was written is there, unless the sandbox was lost.
+			i, err := b.Stat(t.Context(), b.ref("/work/x"))
+			if err == nil && i.Size != int64(len(content)) {
+				t.Errorf("%+v", i)
+			}
+		}
+		select {
+		case <-over:
+			running = false
+		default:
+		}
+		running = running && !b.lost()
+	}
+	neighbour.alive()
+}

@@ -13,14 +13,14 @@ import (
 const (
 	fdIn  = 100
 	fdOut = 101
+	// fdLimit is above what an older kernel lets a process open by default.
+	fdLimit = 1024
 )
 
 // takePipes takes the frame pipes from standard input and output, leaves nothing
 // in their place and makes sure that no descriptor is inherited by a program.
 func takePipes() (in, out *os.File, err error) {
-	if err := unix.CloseRange(0, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return nil, nil, err
-	}
+	closeOnExec()
 	nothing, err := openNothing()
 	if err != nil {
 		return nil, nil, err
@@ -39,6 +39,16 @@ func takePipes() (in, out *os.File, err error) {
 		}
 	}
 	return os.NewFile(fdIn, "frames in"), os.NewFile(fdOut, "frames out"), unix.Close(nothing)
+}
+
+// closeOnExec is for what the engine may have left open.
+func closeOnExec() {
+	if unix.CloseRange(0, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	for fd := range fdLimit { // before Linux 5.11
+		unix.CloseOnExec(fd)
+	}
 }
 
 // openNothing opens something that nothing can be read from or written to and

@@ -31,22 +31,20 @@ func (a *Agent) exec(c *serve.Call, e wire.Exec) (wire.Exit, error) {
 	if err != nil {
 		return wire.Exit{}, err
 	}
-	cut := s.carry(c, p.ended)
+	settle := s.carry(c, p.ended)
 	if e.Stdin {
 		_ = c.Accept() // a host that is gone cancels the call
 	}
 	cancelled := a.await(c, p, time.Duration(e.GraceMillis)*time.Millisecond)
-	exit := wire.Exit{Cut: cut()}
-	if cancelled {
-		return exit, errCancelled
+	settle()
+	switch {
+	case cancelled:
+		return wire.Exit{}, errCancelled
+	case p.status.Signaled():
+		return wire.Exit{Code: 128 + uint8(p.status.Signal())}, nil
+	default:
+		return wire.Exit{Code: uint8(p.status.ExitStatus())}, nil
 	}
-	if p.status.Signaled() {
-		exit.Signal = uint8(p.status.Signal())
-		exit.Code = 128 + exit.Signal
-	} else {
-		exit.Code = uint8(p.status.ExitStatus())
-	}
-	return exit, nil
 }
 
 func (a *Agent) start(e wire.Exec, s *stdio) (*process, error) {
@@ -168,9 +166,9 @@ func (s *stdio) close() {
 	}
 }
 
-// carry moves the streams until the program has ended and its output is through.
-// The answer waits for that, and says whether an output was cut.
-func (s *stdio) carry(c *serve.Call, ended <-chan struct{}) (wait func() (cut bool)) {
+// carry moves the streams. Once the program has ended, settle waits until its
+// output is through.
+func (s *stdio) carry(c *serve.Call, ended <-chan struct{}) (settle func()) {
 	if s.given {
 		s.pumps.Go(func() { feed(c, &s.in, ended) })
 	}
@@ -180,15 +178,10 @@ func (s *stdio) carry(c *serve.Call, ended <-chan struct{}) (wait func() (cut bo
 	for _, o := range outputs {
 		s.pumps.Go(o.carry)
 	}
-	return func() (cut bool) {
-		for _, o := range outputs {
-			o.programEnded()
+	return func() {
+		for _, p := range []*pipe{&s.in, &s.out, &s.err} {
+			p.interrupt()
 		}
-		s.in.interrupt()
 		s.pumps.Wait()
-		for _, o := range outputs {
-			cut = cut || o.cut
-		}
-		return cut
 	}
 }

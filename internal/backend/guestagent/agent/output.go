@@ -24,14 +24,11 @@ type output struct {
 	call   *serve.Call
 	stream uint8
 	pipe   *pipe
-	cut    bool // once carry has returned
 }
 
-// programEnded makes [output.carry] turn from waiting to what is left.
-func (o *output) programEnded() { o.pipe.interrupt() }
-
 // carry ends at the stream's end, or after the program's with all that was in the
-// pipe then and what came in the grace after it.
+// pipe then and what came in the grace after it. It learns of the program's end by
+// [pipe.interrupt].
 func (o *output) carry() {
 	conn, err := o.pipe.ours.SyscallConn()
 	if err != nil {
@@ -56,7 +53,7 @@ func (o *output) carry() {
 	if o.pipe.ours.SetReadDeadline(until) != nil {
 		return
 	}
-	o.cut = errors.Is(o.move(conn, -1), os.ErrDeadlineExceeded)
+	_ = o.move(conn, -1) // an end or a cut, and the same to the host
 }
 
 // held answers how many bytes are in the pipe.

@@ -28,11 +28,13 @@ func openTree() (tree, error) {
 	if err != nil {
 		return tree{}, err
 	}
-	fd, err := unix.Openat2(root, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: beneath})
-	if err != nil {
-		return tree{root: root, walks: true}, nil
+	t := tree{root: root}
+	fd, err := t.open("/", unix.O_PATH)
+	t.walks = err != nil
+	if !t.walks {
+		_ = unix.Close(fd)
 	}
-	return tree{root: root}, unix.Close(fd)
+	return t, nil
 }
 
 // relative makes an absolute, clean path one below "/". The host sends no other.

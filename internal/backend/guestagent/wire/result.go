@@ -60,22 +60,15 @@ func ParseOutcome(payload []byte) (Outcome, error) {
 	return o, r.end()
 }
 
-// Exit is the result of an exec whose program ran.
-type Exit struct {
-	Code   uint8 // 128 and the signal's number when Signalled
-	Signal uint8 // zero unless a signal ended it
-	// Cut says that something the program left behind still held its streams
-	// open, so that they were closed on it.
-	Cut bool
-}
+// Exit is the result of an exec whose program ran: its own code, or 128 and the
+// number of the signal that ended it.
+type Exit struct{ Code uint8 }
 
 // Result is the payload.
 func (e Exit) Result() []byte {
 	var w writer
 	w.outcome(Outcome{Status: StatusOK})
 	w.byte(e.Code)
-	w.byte(e.Signal)
-	w.bool(e.Cut)
 	return w
 }
 
@@ -86,7 +79,7 @@ func ParseExit(payload []byte) (Outcome, Exit, error) {
 	if o.Status != StatusOK {
 		return o, Exit{}, r.end()
 	}
-	e := Exit{Code: r.byte(), Signal: r.byte(), Cut: r.bool()}
+	e := Exit{Code: r.byte()}
 	return o, e, r.end()
 }
 

@@ -32,7 +32,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	if got, err := wire.ParseOutcome(bad.Result()); got != bad || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	exit := wire.Exit{Code: 255, Signal: 64, Cut: true}
+	exit := wire.Exit{Code: 255}
 	if o, got, err := wire.ParseExit(exit.Result()); got != exit || o.Status != wire.StatusOK || err != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -55,22 +55,33 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 func TestEachSideSendsOnlyItsOwnKinds(t *testing.T) {
 	t.Parallel()
 	for _, h := range []wire.Header{
-		{Kind: wire.KindRequest, Call: 1, Length: wire.MaxRequest}, {Kind: wire.KindCancel, Call: 1}, {Kind: wire.KindEnd, Call: 1},
-		{Kind: wire.KindData, Call: 1, Stream: wire.StreamIn, Length: wire.MaxChunk}, {Kind: wire.KindCredit, Call: 1, Stream: wire.StreamErr, Length: 4},
+		{Kind: wire.KindRequest, Call: 1, Length: wire.MaxRequest},
+		{Kind: wire.KindCancel, Call: 1},
+		{Kind: wire.KindEnd, Call: 1},
+		{Kind: wire.KindData, Call: 1, Stream: wire.StreamIn, Length: wire.MaxChunk},
+		{Kind: wire.KindCredit, Call: 1, Stream: wire.StreamErr, Length: 4},
 	} {
 		checkSides(t, h, true, false)
 	}
 	for _, h := range []wire.Header{
-		{Kind: wire.KindReply, Call: 1, Length: wire.MaxResult}, {Kind: wire.KindResult, Call: 1<<64 - 1, Length: 1},
-		{Kind: wire.KindData, Call: 1, Stream: wire.StreamErr, Length: 1}, {Kind: wire.KindCredit, Call: 1, Stream: wire.StreamIn, Length: 4},
+		{Kind: wire.KindReply, Call: 1, Length: wire.MaxResult},
+		{Kind: wire.KindResult, Call: 1<<64 - 1, Length: 1},
+		{Kind: wire.KindData, Call: 1, Stream: wire.StreamErr, Length: 1},
+		{Kind: wire.KindCredit, Call: 1, Stream: wire.StreamIn, Length: 4},
 	} {
 		checkSides(t, h, false, true)
 	}
 	checkSides(t, wire.Header{Kind: wire.KindHello, Length: uint32(len(wire.Hello()))}, true, true)
 	for _, h := range []wire.Header{
-		{}, {Kind: wire.KindHello, Call: 1, Length: 18}, {Kind: wire.KindRequest, Length: 1}, {Kind: wire.KindRequest, Call: 1, Length: wire.MaxRequest + 1},
-		{Kind: wire.KindCancel, Call: 1, Length: 1}, {Kind: wire.KindCancel, Call: 1, Stream: 1}, {Kind: wire.KindData, Call: 1, Stream: 3, Length: 1},
-		{Kind: wire.KindCredit, Call: 1, Stream: 1, Length: 5}, {Kind: 9, Call: 1},
+		{},
+		{Kind: wire.KindHello, Call: 1, Length: 18},
+		{Kind: wire.KindRequest, Length: 1},
+		{Kind: wire.KindRequest, Call: 1, Length: wire.MaxRequest + 1},
+		{Kind: wire.KindCancel, Call: 1, Length: 1},
+		{Kind: wire.KindCancel, Call: 1, Stream: 1},
+		{Kind: wire.KindData, Call: 1, Stream: 3, Length: 1},
+		{Kind: wire.KindCredit, Call: 1, Stream: 1, Length: 5},
+		{Kind: 9, Call: 1},
 	} {
 		checkSides(t, h, false, false)
 	}

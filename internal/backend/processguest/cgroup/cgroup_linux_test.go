@@ -142,6 +142,9 @@ func TestOnlyAHostsOwnDirectoriesAreReaped(t *testing.T) {
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)
 	}
+	if err := Reap(t.Context(), []string{"/sys/fs/cgroup/gone/" + prefix + "x"}); err != nil {
+		t.Errorf("one that is gone: %v", err)
+	}
 }
 
 // realHost is a host in the machine's own hierarchies.

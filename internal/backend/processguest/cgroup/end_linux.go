@@ -96,13 +96,19 @@ func count(dir, file, word string) int64 {
 // Reap ends everything in the directories of a host that is gone, and below them,
 // and removes them. A directory that this package would not have made is refused.
 func Reap(ctx context.Context, directories []string) error {
+	var there []string
 	for _, dir := range directories {
-		if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir || !strings.HasPrefix(filepath.Base(dir), prefix) || !isCgroup(filepath.Dir(dir)) {
+		own := filepath.IsAbs(dir) && filepath.Clean(dir) == dir && strings.HasPrefix(filepath.Base(dir), prefix)
+		if _, err := os.Lstat(dir); own && errors.Is(err, fs.ErrNotExist) {
+			continue // never made, or gone with a restart of the machine
+		}
+		if !own || !isCgroup(filepath.Dir(dir)) {
 			return errors.New("remove a host's cgroup: what is noted is not one")
 		}
+		there = append(there, dir)
 	}
 	var errs []error
-	for _, dir := range directories {
+	for _, dir := range there {
 		children, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("list a host's cgroup: %w", err))
