@@ -34,7 +34,7 @@ func gvisorConfig(t *testing.T) Config {
 
 // notWithGVisor are tests of bubblewrap, those that run others, and one that
 // believes a guest about the time it took.
-const notWithGVisor = "-test.skip=WithGVisor|GVisorOf|OrdinaryUser|Bubblewrap|RungFalls|Processor|Load"
+const notWithGVisor = "-test.skip=WithGVisor|GVisorOf|OrdinaryUser|Bubblewrap|RungFalls|Processor|Load|Conforms"
 
 // What is tested of the engine with bubblewrap is tested with gVisor, in a process
 // of its own so that no test has to be written twice.
