@@ -3,6 +3,7 @@ package mutants_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,8 +69,8 @@ func TestEveryMutantIsNoticedAndEveryProbeNotices(t *testing.T) {
 			})
 		}
 	})
-	if t.Failed() || noticed.partly {
-		return
+	if run := flag.Lookup("test.run"); t.Failed() || noticed.partly || run != nil && strings.Contains(run.Value.String(), "/") {
+		return // not all of them were hunted
 	}
 	for _, s := range conformance.Suites() {
 		for _, p := range s.Probes {
