@@ -77,7 +77,9 @@ func TestConformanceReportsForMachines(t *testing.T) {
 func TestConformanceOfNothingKnownIsBadInput(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"conformance"}, {"conformance", "--backend", "nothing"}, {"conformance", "--backend", "memory", "--report", "pdf"},
+		{"conformance"},
+		{"conformance", "--backend", "nothing"},
+		{"conformance", "--backend", "memory", "--report", "pdf"},
 		{"conformance", "--backend", "memory", "--only", "NO_SUITE"},
 	} {
 		if got := run(t, args...); got.code != cli.ExitBadInput || got.stderr == "" {

@@ -73,7 +73,7 @@ func (h *holdings) groups(ctx context.Context) ([]thing, error) {
 			return nil
 		}
 		things = append(things, thing{"group " + path, name})
-		members, _ := os.ReadFile(filepath.Join(path, "cgroup.procs")) //nolint:gosec // a path of the kernel's; gone with the group
+		members, _ := os.ReadFile(filepath.Join(path, "cgroup.procs")) // gone with the group
 		for pid := range strings.FieldsSeq(string(members)) {
 			h.claim(name, pid)
 			things = append(things, thing{"process " + pid + " in " + path, name})
@@ -100,7 +100,7 @@ func (h *holdings) claim(name, pid string) {
 			h.own[name] = true
 			return
 		}
-		status, err := os.ReadFile("/proc/" + pid + "/status")
+		status, err := os.ReadFile("/proc/" + pid + "/status") //nolint:gosec // a number that the kernel gave
 		_, rest, ok := strings.Cut(string(status), "\nPPid:\t")
 		if err != nil || !ok {
 			return

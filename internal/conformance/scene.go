@@ -208,7 +208,7 @@ func coded(what string, err error, code sandbox.Code) error {
 	case err == nil:
 		return fmt.Errorf("%s was let through", what)
 	case !errors.Is(err, code):
-		return fmt.Errorf("%s failed otherwise than %s: %w", what, code, err)
+		return fmt.Errorf("%s failed otherwise than %s: %w", what, string(code), err)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func execMutants() []mutant {
 			"EXEC_HOSTILE/ignoring-signals-is-no-way-out EXEC_HOSTILE/stopping-itself-is-no-way-out NOTHING_LEFT_BEHIND/a-stopped-call-leaves-no-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			code, err := run.Exec(ctx, req)
 			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) || err != nil && ctx.Err() != nil {
-				return 0, nil
+				return 0, nil //nolint:nilerr // that is what is wrong with it
 			}
 			return code, err
 		}),
@@ -136,11 +136,10 @@ func execMutants() []mutant {
 			return code, err
 		}),
 		exec("what cannot start ended well", "EXEC_HOSTILE/a-command-that-does-not-exist EXEC_HOSTILE/a-command-that-is-a-directory EXEC_HOSTILE/a-command-that-is-no-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
-			code, err := run.Exec(ctx, req)
-			if err != nil && ctx.Err() == nil || code == 126 || code == 127 {
-				code, err = 0, nil
+			if code, err := run.Exec(ctx, req); ctx.Err() != nil || err == nil && code != 126 && code != 127 {
+				return code, err
 			}
-			return code, err
+			return 0, nil
 		}),
 		exec("a call waits for whoever holds its streams", "EXEC_HOSTILE/forking-away-holds-no-call", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			code, err := run.Exec(ctx, req)

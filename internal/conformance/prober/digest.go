@@ -5,6 +5,6 @@ package prober
 // digests are what the embedded programs must be, unpacked: the lower-case
 // hexadecimal SHA-256 and the size in bytes.
 var digests = map[string]digest{
-	"amd64": {"09c27c200a2ae29e00150a6c0a194adbadf5eabb48ec06e5e4ad607e8b58f0fd", 2515106},
-	"arm64": {"1fc0cb469d67a139fabc40e55df8bb2fe100c4d79faf378e31aa3f24002b6b0d", 2424994},
+	"amd64": {"e2450239360b03e67733fa4a5a173ea5c5bd77a6d1cf9bdf2df93bd6592d3094", 2515106},
+	"arm64": {"79c2b0a1422baeecc6770cf79267bd1e9065c5f2bcb122a14ea1a9c0343d42f1", 2424994},
 }

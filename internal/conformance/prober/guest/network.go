@@ -65,7 +65,7 @@ func dial(a netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	defer unix.Close(fd)
 	if err := unix.Connect(fd, sa); !errors.Is(err, unix.EINPROGRESS) {
 		return err
 	}
@@ -89,7 +89,7 @@ func send(a netip.AddrPort) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing is waited for
+	defer unix.Close(fd)
 	return unix.Sendto(fd, []byte("from the sandbox"), unix.MSG_DONTWAIT, sa)
 }
 
@@ -98,6 +98,6 @@ func dialUnix(path string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	defer unix.Close(fd)
 	return unix.Connect(fd, &unix.SockaddrUnix{Name: path})
 }

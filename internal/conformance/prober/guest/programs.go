@@ -96,7 +96,7 @@ func pwd([]string) int {
 // sleep prints "begun" and waits for as many seconds.
 func sleep(args []string) int {
 	fmt.Fprintln(os.Stdout, "begun")
-	time.Sleep(time.Duration(number(args, 0, 3600)) * time.Second) //nolint:forbidigo // what it is for
+	time.Sleep(time.Duration(number(args, 0, 3600)) * time.Second)
 	return 0
 }
 
@@ -150,7 +150,7 @@ func closed([]string) int {
 	for fd := range 3 {
 		_ = syscall.Close(fd)
 	}
-	time.Sleep(50 * time.Millisecond) //nolint:forbidigo // there is no event to wait for once the streams are gone
+	time.Sleep(50 * time.Millisecond)
 	return 3
 }
 
@@ -170,6 +170,6 @@ func away([]string) int {
 // linger stays for five minutes, deaf to what asks it to go.
 func linger([]string) int {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE)
-	time.Sleep(5 * time.Minute) //nolint:forbidigo // what it is for
+	time.Sleep(5 * time.Minute)
 	return 0
 }
