@@ -6,6 +6,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/wasmguest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/wasm"
@@ -16,8 +17,11 @@ import (
 // machine what they need.
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
-		process.Name: {Declarations: process.Declarations, Probe: probeProcess, Start: startProcess},
-		wasm.Name:    {Declarations: wasm.Declarations, Start: startWASM},
+		process.Name: {
+			Declarations: process.Declarations, Probe: probeProcess, Start: startProcess,
+			Bounds: processBounds(), Holds: "sandbox-host-",
+		},
+		wasm.Name: {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
 	}
 }
 
@@ -31,6 +35,16 @@ func processConfig(notice func(string)) process.Config {
 		config.Users = sandboxUsers
 	}
 	return config
+}
+
+// processBounds are those of processConfig. How many files there may be is bounded
+// by the memory that they take, which is some hundred bytes each at least.
+func processBounds() conformance.Bounds {
+	bounds := process.DefaultBounds()
+	return conformance.Bounds{
+		MemoryBytes: bounds.MemoryBytes, Processes: bounds.Processes, StorageBytes: bounds.WorkBytes,
+		Files: bounds.MemoryBytes / 512,
+	}
 }
 
 func probeProcess(ctx context.Context) (sandbox.Declarations, error) {

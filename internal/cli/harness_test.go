@@ -74,25 +74,6 @@ func run(t *testing.T, args ...string) result {
 	return invocation{}.run(t, args...)
 }
 
-// golden compares with a file under testdata; -update writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; go test ./internal/cli -update writes it\n--- got\n%s\n--- want\n%s", path, got, want)
-	}
-}
-
 // write puts bytes into a file of the test's own.
 func write(t *testing.T, name string, b []byte) string {
 	t.Helper()

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
@@ -19,40 +18,11 @@ type Edit struct {
 	// Remove are entries to take out. One that is wider than the request takes away
 	// more than that.
 	Remove []Rule `json:"remove,omitempty"`
+	// Change are rules to change, as they are; the lines show what becomes of them.
+	Change []Rule `json:"change,omitempty"`
 	// HCL are lines to type: attributes as they read afterwards, with a comment
 	// where something long stays as it is.
 	HCL []string `json:"hcl,omitempty"`
-}
-
-// allow edits every policy and the workload that refuse the request, each by no
-// more than the request, as far as a rule can say that.
-func allow(m manifest.Manifest, name string, r egress.Request, opinions []policy.Opinion) (manifest.Manifest, []Edit) {
-	var edits []Edit
-	layers := m.Layers()
-	for i, o := range opinions {
-		if o.Verdict == sandbox.Allow {
-			continue
-		}
-		edit := Edit{Where: o.Source}
-		switch {
-		case i == len(layers):
-			spec := m.Workloads[name]
-			edit.open(&spec.Egress, r, o)
-			m.Workloads = maps.Clone(m.Workloads)
-			m.Workloads[name] = spec
-		default:
-			p := layers[i].Policy
-			edit.permit(&p.NeverReaches, o)
-			edit.open(&p.Egress, r, o)
-			if i == len(layers)-1 {
-				m.Policy = p
-			} else {
-				m.HostPolicy = &p
-			}
-		}
-		edits = append(edits, edit)
-	}
-	return m, edits
 }
 
 // permit takes out of never_reaches what names the request.
@@ -66,81 +36,6 @@ func (e *Edit) permit(never *[]string, o policy.Opinion) {
 	})
 	*never = kept
 	e.list("never_reaches", kept, "")
-}
-
-// open adds what admits the request, unless something does already.
-func (e *Edit) open(eg *sandbox.Egress, r egress.Request, o policy.Opinion) {
-	if o.Mode != sandbox.EgressClosed && (o.Mode != sandbox.EgressAllowlist || len(o.By) > 0) {
-		return
-	}
-	if eg.Mode != sandbox.EgressAllowlist {
-		eg.Mode = sandbox.EgressAllowlist
-		e.HCL = append(e.HCL, `egress_mode = "allowlist"`)
-	}
-	rule := ruleFor(r)
-	if r.Port == 443 && slices.Equal(rule.Methods, any1) && slices.Equal(rule.Paths, any1) {
-		eg.Hosts = append(slices.Clone(eg.Hosts), rule.Host)
-		e.list("egress_hosts", eg.Hosts, rule.Host)
-		return
-	}
-	key := keyFor(rule.Host, eg.Rules)
-	line := key + " = { host = " + hclString(rule.Host) + ", ports = [" + rule.Ports[0] + "], methods = [" +
-		hclString(rule.Methods[0]) + "], paths = [" + hclString(rule.Paths[0]) + "] }"
-	if len(eg.Rules) == 0 {
-		e.HCL = append(e.HCL, "egress_rules = {", "  "+line, "}")
-	} else {
-		e.HCL = append(e.HCL, "egress_rules = {", "  # the rules there are, and", "  "+line, "}")
-	}
-	rules := maps.Clone(eg.Rules)
-	if rules == nil {
-		rules = map[string]sandbox.EgressRule{}
-	}
-	rules[key] = rule
-	eg.Rules = rules
-}
-
-var any1 = []string{"*"}
-
-// ruleFor is the narrowest rule that admits the request. A method or a path that
-// no rule can name makes it any.
-func ruleFor(r egress.Request) sandbox.EgressRule {
-	rule := sandbox.EgressRule{Host: r.Host, Ports: []string{strconv.Itoa(int(r.Port))}, Methods: any1, Paths: any1}
-	if r.Addr.IsValid() {
-		rule.Host = r.Addr.String()
-	}
-	admits := func(rule sandbox.EgressRule) bool {
-		parsed, findings := egress.ParseRule("", rule, nil)
-		if len(findings) > 0 {
-			return false
-		}
-		_, ok := egress.NewSet([]egress.Rule{parsed}).Match(r)
-		return ok
-	}
-	narrower := rule
-	if narrower.Methods = []string{r.Method}; admits(narrower) {
-		rule = narrower
-	}
-	narrower = rule
-	if narrower.Paths = []string{strings.TrimRight(r.Path, "/")}; admits(narrower) {
-		rule = narrower
-	}
-	return rule
-}
-
-// keyFor is a key for a rule about the host that is not taken.
-func keyFor(host string, taken map[string]sandbox.EgressRule) string {
-	label, _, _ := strings.Cut(host, ".")
-	base := strings.ReplaceAll(label, "-", "_")
-	if base == "" || base[0] < 'a' || base[0] > 'z' || strings.Contains(base, ":") || base == "for" { // {for begins an expression
-		base = "rule"
-	}
-	key := base
-	for n := 2; ; n++ {
-		if _, ok := taken[key]; !ok {
-			return key
-		}
-		key = base + "_" + strconv.Itoa(n)
-	}
 }
 
 // refuse takes out of the workload what admits the request. The policies are left

@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain",
+				"internal/translate", "internal/explain", "internal/conformance",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -100,7 +100,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting)},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting), TestLibraries: containers},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -126,7 +126,7 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
-		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, waiting)},
+		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
 		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),
@@ -144,9 +144,20 @@ func Arrows() []Arrow {
 		},
 		{
 			Tree:    "internal/conformance",
-			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts"}),
+			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/conformance/prober"}),
 			Testing: true,
 		},
+		{Tree: "internal/conformance/prober", Libraries: []string{"github.com/klauspost/compress/zstd", "golang.org/x/sys"}},
+		{Tree: "internal/conformance/hostengine", Own: []string{"sandbox", "sandbox/engine"}, Libraries: []string{"golang.org/x/sys"}},
+		{
+			// What keeps the suites honest: tests alone.
+			Tree: "internal/conformance/mutants",
+			Own: join(layers, []string{
+				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
+			}),
+			TestLibraries: []string{"golang.org/x/sys"},
+		},
+		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
 		{Tree: "internal/docsgen", Own: []string{"sandbox", "internal/policy"}},
@@ -231,6 +242,11 @@ func Bans() []Ban {
 			Why:   "a kind is written against a session and runs on any backend",
 			From:  []string{"sandbox/kind/..."},
 			Never: []string{"sandbox/backend/...", "internal/backend/..."},
+		},
+		{
+			Why:   "an engine that holds nothing is for the tests of the suites alone",
+			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
+			Never: []string{"internal/conformance/hostengine/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",

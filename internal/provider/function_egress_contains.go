@@ -54,9 +54,9 @@ func evaluateEgressContains(arguments []tftypes.Value, returns tftypes.Type) ans
 // readReach reads what a policy or a workload reaches.
 func readReach(v tftypes.Value) (policy.Reach, []sandbox.Finding) {
 	if isWorkload(v) {
-		_, spec, faults := receiveWorkload(v)
+		spec, faults := receiveWorkload(v)
 		return spec.Reach(), faults
 	}
-	in := readPolicy(v, true)
-	return policy.ReachOf(in.layer()), admit(in, nil, validating).findings
+	a := admit(readPolicy(v, true), nil, validating)
+	return a.compiled.Reach(), a.findings
 }

@@ -73,7 +73,7 @@ func (b *box) attempts(t *testing.T) map[string]attempt {
 			}
 		}},
 		"stat": {nothing, func(ctx context.Context) error {
-			_, err := b.Stat(ctx, b.ref("file"))
+			_, err := b.Stat(ctx, b.ref("big"))
 			return err
 		}, func(error) {}},
 		"remove": {func() { b.sh("cp -r many tree") }, func(ctx context.Context) error {

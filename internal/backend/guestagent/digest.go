@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "849c5c8e47e57e967a199759b929c139d3febe62acff2dbf6d0a7eb2b366eacb",
+		sha256: "d08a82617541799375628929fdf4e76fcf266de623b683ce3e826daa7f848af5",
 		size:   2072738,
 	},
 	"arm64": {
-		sha256: "11af1a409adee68168f1a7e5ed92f577842e5c6e9246092c066d60a514cfa945",
+		sha256: "2065ea3d00ae6f5ebfe9a54d55287f3477ac0b2e0254da244b9f5dea2f2085f6",
 		size:   2031778,
 	},
 }

@@ -109,6 +109,14 @@ func Declarations() sandbox.Declarations {
 	return d
 }
 
+// DefaultBounds is the configuration that the zero value stands for, bounds alone.
+func DefaultBounds() Config {
+	return Config{
+		MemoryBytes: defaultMemory, Processes: defaultProcesses,
+		WorkBytes: defaultWork, TmpBytes: defaultTmp, SharedBytes: defaultShared,
+	}
+}
+
 // withDefaults fills in what is left out and checks every bound.
 func (c Config) withDefaults() (Config, error) {
 	for _, bound := range []struct {

@@ -24,6 +24,20 @@ type output struct {
 	call   *serve.Call
 	stream uint8
 	pipe   *pipe
+	wide   bool
+}
+
+// A stream that fills its pipe gets a larger one. Not every stream does: a user's
+// pipes share a budget, and beyond it the kernel gives new ones a page or two.
+const (
+	usualPipe = 64 << 10
+	widePipe  = 256 << 10
+)
+
+func (o *output) widen(conn syscall.RawConn) {
+	o.wide = true
+	// Where the kernel declines it stays as it was.
+	_ = conn.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, widePipe) })
 }
 
 // carry ends at the stream's end, or after the program's with all that was in the
@@ -82,6 +96,8 @@ func (o *output) move(conn syscall.RawConn, n int) error {
 		}
 		if n > 0 {
 			n -= moved
+		} else if moved >= usualPipe && !o.wide {
+			o.widen(conn)
 		}
 	}
 	return nil

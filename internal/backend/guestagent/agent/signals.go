@@ -15,7 +15,9 @@ import (
 // kill sent them: sigqueue can forge them. Their only sender in a sound agent is
 // a guest, so they are ignored; a real fault ends the process all the same.
 // Children do not inherit that: before exec the runtime gives every signal that
-// it handles its default action back.
+// it handles its default action back. Signals 32 to 34 have no handler, since the
+// runtime leaves them to a C library: Linux does not end the first process of a
+// namespace by a signal without one. gVisor does, as it does by SIGKILL.
 var faults = [...]unix.Signal{
 	unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 }
