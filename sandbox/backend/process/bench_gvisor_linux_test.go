@@ -14,9 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/opencontainers/runtime-spec/specs-go"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/seccomp"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -56,12 +55,16 @@ func newBareRunsc(b *testing.B) bareRunsc {
 // bundle says what runs.
 func (r bareRunsc) bundle(args ...string) {
 	r.b.Helper()
+	filter, err := gvisor.Filter(seccomp.Rules())
+	if err != nil {
+		r.b.Fatal(err)
+	}
 	spec, err := gvisor.Bundle{
 		Root: filepath.Join(r.dir, "root"), Views: []gvisor.View{{Source: "/usr", Destination: "/usr"}},
 		Scratch: []gvisor.Scratch{{Destination: "/tmp", Bytes: 256 << 20, Mode: 0o700}},
 		Args:    args, UID: 1000, GID: 1000, WorkDir: "/tmp", Hostname: "bare",
 		Limits:  gvisor.Limits{Processes: 256, FileBytes: 1 << 30, OpenFiles: 1024},
-		Seccomp: &specs.LinuxSeccomp{DefaultAction: specs.ActAllow},
+		Seccomp: filter,
 	}.Spec()
 	if err != nil {
 		r.b.Fatal(err)
