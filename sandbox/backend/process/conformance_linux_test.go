@@ -65,7 +65,7 @@ func conforms(t *testing.T, config process.Config) {
 	requires := *b.Declarations().Capabilities
 	sandboxtest.Run(t, sandboxtest.Subject{
 		Name: process.Name, Backend: b,
-		Spec: sandbox.Spec{Kind: "probe", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
+		Spec:   sandbox.Spec{Kind: "probe", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
 		Left:   sandboxtest.MachineHolds("sandbox-host-"),
 		Bounds: bounds,
 	})
