@@ -17,10 +17,13 @@ import (
 // the edits that make it so.
 type turn struct {
 	manifest manifest.Manifest
-	// policies numbers how the policies are edited: alike for every workload.
+	// policies numbers how the policies are edited, alike for every workload; they
+	// are as they were when it is negative.
 	policies int
 	edits    []Edit
 }
+
+const asTheyWere = -1
 
 // turns yields ways to admit a request, the smallest first: of each policy and the
 // workload that refuse it, one way to open it. None of them is tried here.
@@ -46,13 +49,13 @@ func turns(m manifest.Manifest, name string, r egress.Request, opinions []policy
 
 // turned takes the p-th way of each policy, the last where there are fewer.
 func turned(m manifest.Manifest, name string, inPolicies [][]way, p int, inWorkload way) turn {
-	t := turn{manifest: m, policies: p}
+	t := turn{manifest: m, policies: asTheyWere}
 	for i, ways := range inPolicies {
 		w := ways[min(p, len(ways)-1)]
 		if w.edit == nil {
 			continue
 		}
-		t.edits = append(t.edits, *w.edit)
+		t.edits, t.policies = append(t.edits, *w.edit), p
 		edited := &t.manifest.Policy
 		if i < len(inPolicies)-1 {
 			imposed := *m.HostPolicy

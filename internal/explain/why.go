@@ -77,6 +77,7 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 		names = []string{q.Workload}
 	}
 	w := asking{Question: q, manifest: m, judge: policy.NewJudge(m.Layers()...), edited: make(map[int]*policy.Judge)}
+	w.edited[asTheyWere] = w.judge
 	w.backends = w.judge.CompileBackends(q.Backends, m.Guarantees)
 	policies := w.judge.Policy().Opinions(q.Request)
 	answer := Answer{Request: requestText(q.Request), Workloads: make([]WorkloadAnswer, 0, len(names))}
