@@ -77,15 +77,14 @@ func (e *Edit) open(eg *sandbox.Egress, r egress.Request, o policy.Opinion) {
 		eg.Mode = sandbox.EgressAllowlist
 		e.HCL = append(e.HCL, `egress_mode = "allowlist"`)
 	}
-	rule := ruleFor(r)
-	if r.Port == 443 && slices.Equal(rule.Methods, any1) && slices.Equal(rule.Paths, any1) {
-		eg.Hosts = append(slices.Clone(eg.Hosts), rule.Host)
-		e.list("egress_hosts", eg.Hosts, rule.Host)
+	add := egress.AdditionFor(r)
+	if add.Short {
+		eg.Hosts = append(slices.Clone(eg.Hosts), add.Rule.Host)
+		e.list("egress_hosts", eg.Hosts, add.Rule.Host)
 		return
 	}
-	key := keyFor(rule.Host, eg.Rules)
-	line := key + " = { host = " + hclString(rule.Host) + ", ports = [" + rule.Ports[0] + "], methods = [" +
-		hclString(rule.Methods[0]) + "], paths = [" + hclString(rule.Paths[0]) + "] }"
+	key := freeKey(add.Key(), eg.Rules)
+	line := add.HCL(key)
 	if len(eg.Rules) == 0 {
 		e.HCL = append(e.HCL, "egress_rules = {", "  "+line, "}")
 	} else {
@@ -95,45 +94,12 @@ func (e *Edit) open(eg *sandbox.Egress, r egress.Request, o policy.Opinion) {
 	if rules == nil {
 		rules = map[string]sandbox.EgressRule{}
 	}
-	rules[key] = rule
+	rules[key] = add.Rule
 	eg.Rules = rules
 }
 
-var any1 = []string{"*"}
-
-// ruleFor is the narrowest rule that admits the request. A method or a path that
-// no rule can name makes it any.
-func ruleFor(r egress.Request) sandbox.EgressRule {
-	rule := sandbox.EgressRule{Host: r.Host, Ports: []string{strconv.Itoa(int(r.Port))}, Methods: any1, Paths: any1}
-	if r.Addr.IsValid() {
-		rule.Host = r.Addr.String()
-	}
-	admits := func(rule sandbox.EgressRule) bool {
-		parsed, findings := egress.ParseRule("", rule, nil)
-		if len(findings) > 0 {
-			return false
-		}
-		_, ok := egress.NewSet([]egress.Rule{parsed}).Match(r)
-		return ok
-	}
-	narrower := rule
-	if narrower.Methods = []string{r.Method}; admits(narrower) {
-		rule = narrower
-	}
-	narrower = rule
-	if narrower.Paths = []string{strings.TrimRight(r.Path, "/")}; admits(narrower) {
-		rule = narrower
-	}
-	return rule
-}
-
-// keyFor is a key for a rule about the host that is not taken.
-func keyFor(host string, taken map[string]sandbox.EgressRule) string {
-	label, _, _ := strings.Cut(host, ".")
-	base := strings.ReplaceAll(label, "-", "_")
-	if base == "" || base[0] < 'a' || base[0] > 'z' || strings.Contains(base, ":") || base == "for" { // {for begins an expression
-		base = "rule"
-	}
+// freeKey is a key that is not taken, like base.
+func freeKey(base string, taken map[string]sandbox.EgressRule) string {
 	key := base
 	for n := 2; ; n++ {
 		if _, ok := taken[key]; !ok {
@@ -192,15 +158,10 @@ func (e *Edit) list(attribute string, elements []string, added string) {
 	case len(elements) <= maxList:
 		texts := make([]string, len(elements))
 		for i, text := range elements {
-			texts[i] = hclString(text)
+			texts[i] = egress.HCLString(text)
 		}
 		e.HCL = append(e.HCL, attribute+" = ["+strings.Join(texts, ", ")+"]")
 	case added != "":
-		e.HCL = append(e.HCL, attribute+" = [", "  # the "+strconv.Itoa(len(elements)-1)+" there are, and", "  "+hclString(added)+",", "]")
+		e.HCL = append(e.HCL, attribute+" = [", "  # the "+strconv.Itoa(len(elements)-1)+" there are, and", "  "+egress.HCLString(added)+",", "]")
 	}
-}
-
-// hclString writes a string of HCL in which nothing is a template.
-func hclString(text string) string {
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(text))
 }

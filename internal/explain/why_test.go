@@ -114,14 +114,14 @@ func TestRuleForARequestIsTheNarrowest(t *testing.T) {
 		{"a method that no rule names", egress.Request{Host: "a.example", Port: 443, Method: "get", Path: "/v1"}, any, []string{"/v1"}},
 		{"a path that readers take for another", egress.Request{Host: "a.example", Port: 443, Method: "GET", Path: "/v1/../x"}, []string{"GET"}, any},
 	} {
-		rule := ruleFor(c.request)
+		rule := egress.AdditionFor(c.request).Rule
 		if !slices.Equal(rule.Methods, c.methods) || !slices.Equal(rule.Paths, c.paths) {
 			t.Errorf("%s: %+v", c.name, rule)
 		}
 	}
 	taken := map[string]sandbox.EgressRule{"cdn": {}, "cdn_2": {}}
 	for host, want := range map[string]string{"cdn.example": "cdn_3", "my-cdn.example": "my_cdn", "0.example": "rule", "10.0.0.1": "rule", "fd00::1": "rule", "for.example": "rule"} {
-		if got := keyFor(host, taken); got != want {
+		if got := freeKey(egress.Addition{Rule: sandbox.EgressRule{Host: host}}.Key(), taken); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
 	}
