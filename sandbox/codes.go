@@ -135,6 +135,7 @@ const (
 	CodeEgressHeaderRefused     Code = "egress.header_refused"
 	CodeEgressNotTLS            Code = "egress.not_tls"
 	CodeEgressSNIMismatch       Code = "egress.sni_mismatch"
+	CodeEgressOpeningRefused    Code = "egress.opening_refused"
 	CodeEgressAddressRefused    Code = "egress.address_refused"
 	CodeEgressUnresolved        Code = "egress.unresolved"
 	CodeEgressUpstreamFailed    Code = "egress.upstream_failed"
@@ -264,6 +265,7 @@ var codeTable = [...]codeInfo{
 	{CodeEgressHeaderRefused, ErrPermission, "Header would override what was judged", "Where rules restrict methods or paths, headers that make a server take another method or path are refused."},
 	{CodeEgressNotTLS, ErrPermission, "Tunnel does not begin with TLS", "A tunnel carries TLS, whose first message names its host. Anything else is refused."},
 	{CodeEgressSNIMismatch, ErrPermission, "TLS names another host than the tunnel", "The server name in the first message of TLS must be the host of the CONNECT. One that is missing is refused as well; a tunnel to an address has none."},
+	{CodeEgressOpeningRefused, ErrPermission, "Program does not accept that its TLS is opened", "Rules with methods or paths are held by opening TLS, with a certificate authority that is made for the sandbox. The program trusts only certificates of its own choice, or the host is not one that the authority may speak for. It is refused rather than passed through."},
 	{CodeEgressAddressRefused, ErrPermission, "Name leads to an address that is never dialled", "Some address of the name is private, reserved, a metadata service or the host's own. One such answer refuses all: whoever answers for the name chooses it. Only a rule that names the address opens a private one."},
 	{CodeEgressUnresolved, ErrUnavailable, "Name has no address", "The name servers know no address of the name, or did not answer."},
 	{CodeEgressUpstreamFailed, ErrUnavailable, "Server could not be reached", "The rules admit the request, and the server refused the connection, was not who it should be, or broke off."},

@@ -1,0 +1,138 @@
+package egressproxy
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"strconv"
+	"time"
+)
+
+// write writes to the guest, which has as long to take it as an idle connection
+// has.
+func (g *guest) write(p []byte) error {
+	if err := g.conn.SetWriteDeadline(time.Now().Add(g.proxy.config.Limits.IdleTimeout)); err != nil {
+		return err
+	}
+	_, err := g.conn.Write(p)
+	return err
+}
+
+// Write is write, for a buffer in front of it.
+func (g *guest) Write(p []byte) (int, error) {
+	if err := g.write(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// writeDenial answers with the denial and says that the connection ends.
+func (g *guest) writeDenial(d *denial) {
+	body := d.body()
+	h := d.header()
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Connection", "close")
+	w := bufio.NewWriter(g)
+	writeHead(w, d.status, h)
+	w.Write(body) //nolint:errcheck // told by Flush
+	w.Flush()     //nolint:errcheck // the guest is gone, and was refused
+}
+
+func writeHead(w *bufio.Writer, status int, h http.Header) {
+	w.WriteString("HTTP/1.1 ")                            //nolint:errcheck // told by Flush
+	w.WriteString(strconv.Itoa(status))                   //nolint:errcheck // told by Flush
+	w.WriteString(" " + http.StatusText(status) + "\r\n") //nolint:errcheck // told by Flush
+	h.Write(w)                                            //nolint:errcheck // told by Flush
+	w.WriteString("\r\n")                                 //nolint:errcheck // told by Flush
+}
+
+// errCutShort is returned where a server ended before what it had announced.
+var errCutShort = errors.New("the server ended before its response")
+
+// respond writes a server's response. The head is ours, made of the server's
+// headers; the body goes through as it comes. An error means that the connection
+// is at no message's end.
+func (g *guest) respond(r *http.Response, request *http.Request, keep bool) error {
+	defer r.Body.Close()
+	bodiless := request.Method == http.MethodHead || r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified
+	chunked := !bodiless && r.ContentLength < 0 && request.ProtoAtLeast(1, 1)
+	h := r.Header
+	switch {
+	case chunked:
+		h.Del("Content-Length")
+		h.Set("Transfer-Encoding", "chunked")
+	case !bodiless && r.ContentLength >= 0:
+		h.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+	}
+	if !keep {
+		h.Set("Connection", "close")
+	}
+	w := bufio.NewWriter(g)
+	writeHead(w, r.StatusCode, h)
+	switch {
+	case bodiless:
+		return w.Flush()
+	case chunked:
+		return streamChunks(w, r.Body)
+	case r.ContentLength > 0:
+		return streamLength(w, r.Body, r.ContentLength)
+	case r.ContentLength < 0:
+		return streamLength(w, r.Body, -1)
+	default:
+		return w.Flush()
+	}
+}
+
+// streamBuffer is how much of a body is under way at once.
+const streamBuffer = 32 << 10
+
+// streamChunks passes each piece on as it comes, so that a stream of events
+// reaches the guest event by event.
+func streamChunks(w *bufio.Writer, body io.Reader) error {
+	chunks := httputil.NewChunkedWriter(w)
+	buf := make([]byte, streamBuffer)
+	for {
+		n, err := body.Read(buf)
+		if n > 0 {
+			chunks.Write(buf[:n]) //nolint:errcheck // told by Flush
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			chunks.Close()        //nolint:errcheck // told by Flush
+			w.WriteString("\r\n") //nolint:errcheck // told by Flush
+			return w.Flush()
+		case err != nil:
+			return errors.Join(errCutShort, w.Flush())
+		}
+	}
+}
+
+// streamLength passes a body of a known length on; of -1, whatever comes.
+func streamLength(w *bufio.Writer, body io.Reader, length int64) error {
+	buf := make([]byte, streamBuffer)
+	for sent := int64(0); ; {
+		n, err := body.Read(buf)
+		if n > 0 {
+			sent += int64(n)
+			if _, err := w.Write(buf[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil || w.Buffered() > 0 {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) && (sent == length || length < 0):
+			return nil
+		case err != nil:
+			return errCutShort
+		}
+	}
+}
