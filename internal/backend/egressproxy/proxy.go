@@ -40,14 +40,12 @@ type Proxy struct {
 }
 
 // New makes a proxy. It opens nothing yet.
-func New(config Config) (*Proxy, error) { return newProxy(config, allChecks()) }
-
-func newProxy(config Config, checks checks) (*Proxy, error) {
+func New(config Config) (*Proxy, error) {
 	config, err := config.complete()
 	if err != nil {
 		return nil, fmt.Errorf("make an egress proxy: %w", err)
 	}
-	p := &Proxy{config: config, checks: checks, gates: config.Pool.gates(config.Limits)}
+	p := &Proxy{config: config, checks: allChecks(), gates: config.Pool.gates(config.Limits)}
 	if scope := scopeOf(config.Rules); len(scope.Names)+len(scope.Prefixes) > 0 {
 		p.authority, err = leafca.New(scope, config.Clock(), config.Lifetime, config.Limits.Certificates)
 		if err != nil {

@@ -33,6 +33,7 @@ type World struct {
 	next    netip.Addr
 	answers map[string]func(n int) []netip.Addr
 	lookups []string
+	counts  map[string]int
 	places  map[netip.AddrPort]string // where an address and port are served
 	dials   []netip.AddrPort
 	stops   []func()
@@ -44,6 +45,7 @@ func New() (*World, error) {
 	w := &World{
 		next:    netip.AddrFrom4([4]byte{11, 0, 0, 0}),
 		answers: make(map[string]func(int) []netip.Addr),
+		counts:  make(map[string]int),
 		places:  make(map[netip.AddrPort]string),
 	}
 	var err error
@@ -96,12 +98,8 @@ func (w *World) Answer(name string, answer func(n int) []netip.Addr) {
 func (w *World) LookupNetIP(_ context.Context, _, rooted string) ([]netip.Addr, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	n := 0
-	for _, earlier := range w.lookups {
-		if earlier == rooted {
-			n++
-		}
-	}
+	n := w.counts[rooted]
+	w.counts[rooted]++
 	w.lookups = append(w.lookups, rooted)
 	name := rooted
 	if last := len(rooted) - 1; last >= 0 && rooted[last] == '.' {

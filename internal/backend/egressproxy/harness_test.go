@@ -1,0 +1,374 @@
+package egressproxy
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what has to happen.
+const patience = 30 * time.Second
+
+// Rules, as tests write them.
+func rule(host string, ports, methods, paths string) sandbox.EgressRule {
+	return sandbox.EgressRule{Host: host, Ports: strings.Fields(ports), Methods: strings.Fields(methods), Paths: strings.Fields(paths)}
+}
+
+func ruleSet(t testing.TB, rules map[string]sandbox.EgressRule) *egress.Set {
+	t.Helper()
+	var parsed []egress.Rule
+	for name, r := range rules {
+		p, findings := egress.ParseRule(name, r, nil)
+		if len(findings) > 0 {
+			t.Fatal(findings)
+		}
+		parsed = append(parsed, p)
+	}
+	slices.SortFunc(parsed, func(a, b egress.Rule) int { return strings.Compare(a.Name(), b.Name()) })
+	return egress.NewSet(parsed)
+}
+
+// recorder keeps what it is told.
+type recorder struct {
+	mu     sync.Mutex
+	events []Event
+	told   chan struct{} // a token for each
+}
+
+func newRecorder() *recorder { return &recorder{told: make(chan struct{}, 1<<16)} }
+
+func (r *recorder) Observe(e Event) {
+	r.mu.Lock()
+	r.events = append(r.events, e)
+	r.mu.Unlock()
+	select {
+	case r.told <- struct{}{}:
+	default:
+	}
+}
+
+func (r *recorder) all() []Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.events)
+}
+
+// await waits for an event.
+func (r *recorder) await(match func(Event) bool) (Event, error) {
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		for _, e := range r.all() {
+			if match(e) {
+				return e, nil
+			}
+		}
+		select {
+		case <-r.told:
+		case <-timeout.C:
+			return Event{}, fmt.Errorf("no such event among %+v", r.all())
+		}
+	}
+}
+
+func (r *recorder) code(code sandbox.Code) error {
+	_, err := r.await(func(e Event) bool { return e.Code == code })
+	return err
+}
+
+// scene is a world, a proxy and its socket.
+type scene struct {
+	world  *egressworld.World
+	proxy  *Proxy
+	events *recorder
+	path   string
+}
+
+// setting is what a scene is made of.
+type setting struct {
+	rules  map[string]sandbox.EgressRule
+	config func(*Config)
+	broken func(*Proxy)
+}
+
+func newWorld(t testing.TB) *egressworld.World {
+	t.Helper()
+	world, err := egressworld.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(world.Close)
+	return world
+}
+
+func newScene(t testing.TB, world *egressworld.World, s setting) *scene {
+	t.Helper()
+	events := newRecorder()
+	config := Config{
+		Rules: ruleSet(t, s.rules), Resolver: world, RootCAs: world.Roots(), Connect: world.Connect, Observer: events,
+	}
+	if s.config != nil {
+		s.config(&config)
+	}
+	proxy, err := New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.broken != nil {
+		s.broken(proxy)
+	}
+	socket, err := Listen(shortDir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		err := proxy.Serve(context.Background(), socket)
+		if errors.Is(err, errClosed) { // the test was over before it began
+			err = nil
+		}
+		served <- err
+	}()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := errors.Join(proxy.Close(ctx), <-served); err != nil {
+			t.Error(err)
+		}
+	})
+	return &scene{world: world, proxy: proxy, events: events, path: socket.Path()}
+}
+
+// shortDir is a directory with a short path: t.TempDir has the name of the test in
+// it, and the path of a socket has at most 107 bytes.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "e") //nolint:usetesting // see above
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	return dir
+}
+
+func (s *scene) dial() (net.Conn, error) {
+	conn, err := net.Dial("unix", s.path)
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Now().Add(patience))
+}
+
+// reply is a response that was read whole.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+	ends   bool // the connection ends behind it
+}
+
+func (r reply) answer() answer {
+	var a answer
+	if json.Unmarshal([]byte(r.body), &a) != nil {
+		return answer{}
+	}
+	return a
+}
+
+func readReply(br *bufio.Reader, method string) (reply, error) {
+	resp, err := http.ReadResponse(br, &http.Request{Method: method})
+	if err != nil {
+		return reply{}, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	return reply{resp.StatusCode, resp.Header, string(body), resp.Close}, err
+}
+
+// raw sends bytes and reads one response. The rest is what came behind it, if the
+// proxy then closed.
+func (s *scene) raw(text string) (r reply, rest string, err error) {
+	conn, err := s.dial()
+	if err != nil {
+		return reply{}, "", err
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, text); err != nil {
+		return reply{}, "", err
+	}
+	if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
+		return reply{}, "", err
+	}
+	br := bufio.NewReader(conn)
+	if r, err = readReply(br, "GET"); err != nil {
+		return reply{}, "", err
+	}
+	left, err := io.ReadAll(br)
+	return r, string(left), err
+}
+
+// tunnel asks for a tunnel and gives what is inside it.
+func (s *scene) tunnel(authority string) (net.Conn, reply, error) {
+	conn, err := s.dial()
+	if err != nil {
+		return nil, reply{}, err
+	}
+	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", authority, authority); err != nil {
+		conn.Close()
+		return nil, reply{}, err
+	}
+	br := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(br, &http.Request{Method: "CONNECT"})
+	if err != nil {
+		conn.Close()
+		return nil, reply{}, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		body, err := io.ReadAll(resp.Body)
+		conn.Close()
+		return nil, reply{resp.StatusCode, resp.Header, string(body), resp.Close}, err
+	}
+	return conn, reply{status: 200}, nil
+}
+
+// tls speaks TLS inside a tunnel. Roots are the world's, or the sandbox's where
+// opened is set.
+func (s *scene) tls(authority, serverName string, opened bool, protocols ...string) (*tls.Conn, error) {
+	conn, r, err := s.tunnel(authority)
+	if err != nil {
+		return nil, err
+	}
+	if conn == nil {
+		return nil, fmt.Errorf("the tunnel is refused: %d %s", r.status, r.body)
+	}
+	roots := s.world.Roots()
+	if opened {
+		roots = x509.NewCertPool()
+		roots.AppendCertsFromPEM(s.proxy.CAPEM())
+	}
+	config := &tls.Config{ServerName: serverName, RootCAs: roots, NextProtos: protocols}
+	inside := tls.Client(conn, config)
+	if err := inside.Handshake(); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return inside, nil
+}
+
+// client is an HTTP client that goes through the proxy. Opened, it trusts the
+// sandbox's authority and nobody else.
+func (s *scene) client(t testing.TB, opened bool) *http.Client {
+	t.Helper()
+	client := s.plainClient()
+	if opened {
+		client = s.openedClient()
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+func (s *scene) plainClient() *http.Client { return s.clientWith(s.world.Roots()) }
+
+func (s *scene) openedClient() *http.Client {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(s.proxy.CAPEM())
+	return s.clientWith(roots)
+}
+
+func (s *scene) clientWith(roots *x509.CertPool) *http.Client {
+	return &http.Client{
+		Timeout:       patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy"}),
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				return net.Dial("unix", s.path)
+			},
+			TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true,
+		},
+	}
+}
+
+func get(client *http.Client, address string) (reply, error) {
+	return do(client, http.MethodGet, address, "")
+}
+
+func do(client *http.Client, method, address, body string) (reply, error) {
+	req, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		return reply{}, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return reply{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return reply{resp.StatusCode, resp.Header, string(text), resp.Close}, err
+}
+
+// echo is a server that says what it was asked, and keeps it.
+type echo struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (e *echo) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	line := fmt.Sprintf("%s %s %s %d", r.Method, r.Host, r.RequestURI, len(body))
+	e.mu.Lock()
+	e.seen = append(e.seen, line)
+	e.mu.Unlock()
+	fmt.Fprint(w, line)
+}
+
+func (e *echo) asked() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.seen)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func site(t testing.TB, w *egressworld.World, name string) *echo {
+	t.Helper()
+	e := &echo{}
+	_, err := w.Site(name, e)
+	must(t, err)
+	return e
+}
+
+// closedByPeer waits until the other side has ended a connection.
+func closedByPeer(conn net.Conn) error {
+	var buf bytes.Buffer
+	_, err := io.Copy(&buf, conn)
+	if errors.Is(err, context.DeadlineExceeded) || err != nil && strings.Contains(err.Error(), "timeout") {
+		return fmt.Errorf("the connection is still open: %w", err)
+	}
+	return nil
+}
