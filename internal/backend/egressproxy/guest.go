@@ -48,6 +48,7 @@ func (p *Proxy) serveHTTP1(ctx context.Context, conn net.Conn, in inbound) {
 		switch denied, ok := errors.AsType[*denial](err); {
 		case ok:
 			g.refuse(denied, nil)
+			g.linger() // who knows what it was sending
 			return
 		case err != nil:
 			return

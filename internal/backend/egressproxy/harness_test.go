@@ -22,6 +22,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -261,10 +262,11 @@ func (s *scene) tls(authority, serverName string, opened bool, protocols ...stri
 	if conn == nil {
 		return nil, fmt.Errorf("the tunnel is refused: %d %s", r.status, r.body)
 	}
-	roots := s.world.Roots()
+	roots := x509.NewCertPool()
 	if opened {
-		roots = x509.NewCertPool()
 		roots.AppendCertsFromPEM(s.proxy.CAPEM())
+	} else {
+		roots = s.world.Roots()
 	}
 	config := &tls.Config{ServerName: serverName, RootCAs: roots, NextProtos: protocols}
 	inside := tls.Client(conn, config)
@@ -371,4 +373,24 @@ func closedByPeer(conn net.Conn) error {
 		return fmt.Errorf("the connection is still open: %w", err)
 	}
 	return nil
+}
+
+// helloBytes is a first message of TLS for a host, as a client sends it.
+func helloBytes(t testing.TB, host string) []byte {
+	t.Helper()
+	near, far := net.Pipe()
+	defer near.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tls.Client(far, &tls.Config{ServerName: host}).Handshake() //nolint:errcheck,gosec // nobody answers it
+	}()
+	hello, seen, err := clienthello.Read(near)
+	must(t, err)
+	if hello.ServerName != host {
+		t.Fatalf("a hello for %q", hello.ServerName)
+	}
+	far.Close()
+	<-done
+	return seen
 }

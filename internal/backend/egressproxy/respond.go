@@ -56,14 +56,14 @@ var errCutShort = errors.New("the server ended before its response")
 // is at no message's end.
 func (g *guest) respond(r *http.Response, request *http.Request, keep bool) error {
 	defer r.Body.Close()
-	bodiless := request.Method == http.MethodHead || r.StatusCode == http.StatusNoContent || r.StatusCode == http.StatusNotModified
-	chunked := !bodiless && r.ContentLength < 0 && request.ProtoAtLeast(1, 1)
+	empty := bodiless(request.Method, r.StatusCode)
+	chunked := !empty && r.ContentLength < 0 && request.ProtoAtLeast(1, 1)
 	h := r.Header
 	switch {
 	case chunked:
 		h.Del("Content-Length")
 		h.Set("Transfer-Encoding", "chunked")
-	case !bodiless && r.ContentLength >= 0:
+	case !empty && r.ContentLength >= 0:
 		h.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
 	if !keep {
@@ -72,7 +72,7 @@ func (g *guest) respond(r *http.Response, request *http.Request, keep bool) erro
 	w := bufio.NewWriter(g)
 	writeHead(w, r.StatusCode, h)
 	switch {
-	case bodiless:
+	case empty:
 		return w.Flush()
 	case chunked:
 		return streamChunks(w, r.Body)
@@ -85,12 +85,20 @@ func (g *guest) respond(r *http.Response, request *http.Request, keep bool) erro
 	}
 }
 
+// bodiless reports a response that has no body whatever its headers say.
+func bodiless(method string, status int) bool {
+	return method == http.MethodHead || status == http.StatusNoContent || status == http.StatusNotModified
+}
+
 // streamBuffer is how much of a body is under way at once.
 const streamBuffer = 32 << 10
 
 // streamChunks passes each piece on as it comes, so that a stream of events
 // reaches the guest event by event.
 func streamChunks(w *bufio.Writer, body io.Reader) error {
+	if err := w.Flush(); err != nil { // the head tells that the stream has begun
+		return err
+	}
 	chunks := httputil.NewChunkedWriter(w)
 	buf := make([]byte, streamBuffer)
 	for {

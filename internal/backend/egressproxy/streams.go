@@ -96,11 +96,17 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer response.Body.Close()
 	maps.Copy(w.Header(), response.Header)
 	w.WriteHeader(response.StatusCode)
-	if err := stream(w, response.Body); err != nil {
+	if bodiless(r.Method, response.StatusCode) {
+		return
+	}
+	switch err := stream(w, response.Body); {
+	case errors.Is(err, errCutShort) && r.Context().Err() == nil:
 		// What was sent must not pass for the whole: only the end of the connection
 		// says so without a panic.
 		raw.Close()
 		return
+	case err != nil:
+		return // the guest wants no more of it
 	}
 	for name, values := range response.Trailer {
 		w.Header()[http.TrailerPrefix+name] = values
