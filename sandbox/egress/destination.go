@@ -18,8 +18,8 @@ func (s *Set) Opens(r Request) bool {
 }
 
 // Near is a rule whose host pattern covers the destination of a request, the most
-// specific one, whatever else the rule asks; nil where none does. It names what a
-// refused request came closest to.
+// specific one, and of several about that host one that has the port; nil where
+// none covers it. It names what a refused request came closest to.
 func (s *Set) Near(r Request) *Rule {
 	zones := s.covering(r)
 	if len(zones) == 0 {
@@ -29,7 +29,14 @@ func (s *Set) Near(r Request) *Rule {
 	if r.Addr.IsValid() { // addresses are walked from the inside out
 		nearest = zones[0]
 	}
-	return &s.rules[nearest.members[0]]
+	near := nearest.members[0]
+	for _, m := range nearest.members {
+		if portsContain(s.rules[m].ports, r.Port) {
+			near = m
+			break
+		}
+	}
+	return &s.rules[near]
 }
 
 // covering are the zones whose patterns cover the host of a request.

@@ -21,7 +21,7 @@ type streams struct {
 	proxy  *Proxy
 	server *http.Server
 	conns  handoff
-	ended  chan error
+	ended  chan struct{}
 }
 
 // maxStreams is how many requests one connection has under way.
@@ -30,7 +30,7 @@ const maxStreams = 128
 func newStreams(p *Proxy) *streams {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
-	s := &streams{proxy: p, conns: newHandoff(), ended: make(chan error, 1)}
+	s := &streams{proxy: p, conns: newHandoff(), ended: make(chan struct{})}
 	s.server = &http.Server{
 		Handler: s, Protocols: protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: p.config.Limits.IdleTimeout},
@@ -45,7 +45,10 @@ func newStreams(p *Proxy) *streams {
 			return ctx
 		},
 	}
-	go func() { s.ended <- s.server.Serve(s.conns) }()
+	go func() {
+		defer close(s.ended)
+		s.server.Serve(s.conns) //nolint:errcheck // it ends when it is closed
+	}()
 	return s
 }
 
