@@ -81,7 +81,7 @@ func TestNothingOnTheMachineItselfIsDialled(t *testing.T) {
 }
 
 // TestTheEnvironmentNamesNoProxy is not parallel: it changes the environment.
-func TestTheEnvironmentNamesNoProxy(t *testing.T) { //nolint:paralleltest // see above
+func TestTheEnvironmentNamesNoProxy(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		t.Setenv(name, "http://127.0.0.1:1")
 	}

@@ -18,8 +18,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"golang.org/x/net/http2"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -52,7 +50,7 @@ func TestTheProxyDecidesAsTheCompiledPolicyDoes(t *testing.T) {
 	for worker := range parallel {
 		workers.Go(func() {
 			for set := worker; set*pairsPerRules < pairs && !t.Failed(); set += parallel {
-				d := duel{t: t, random: rand.New(rand.NewPCG(uint64(set), 12)), server: server, tally: &tally} //nolint:gosec // it is repeatable on purpose
+				d := duel{t: t, random: rand.New(rand.NewPCG(uint64(set), 12)), server: server, tally: &tally}
 				if err := d.run(); err != nil {
 					t.Errorf("rules %d: %v", set, err)
 				}
@@ -111,7 +109,7 @@ type duel struct {
 		conn net.Conn
 		br   *bufio.Reader
 	}
-	inside map[string]*http2.ClientConn
+	inside map[string]*http.Transport
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
@@ -161,13 +159,13 @@ func (d *duel) run() error {
 	d.path = socket.Path()
 	served := make(chan error, 1)
 	go func() { served <- d.proxy.Serve(context.Background(), socket) }()
-	d.inside = map[string]*http2.ClientConn{}
+	d.inside = map[string]*http.Transport{}
 	err = d.ask(rules)
 	if d.plain.conn != nil {
 		d.plain.conn.Close()
 	}
-	for _, conn := range d.inside {
-		conn.Close()
+	for _, streams := range d.inside {
+		streams.CloseIdleConnections()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -195,7 +193,7 @@ func (d *duel) question(rules map[string]sandbox.EgressRule) (host string, port 
 	case !strings.Contains(rule.Host, ":"):
 		host = strings.Split(rule.Host, "/")[0]
 	}
-	port, _ = strconv.Atoi(strings.TrimPrefix(rule.Ports[0], "400-")) //nolint:errcheck // any is no number
+	port, _ = strconv.Atoi(strings.TrimPrefix(rule.Ports[0], "400-"))
 	if port == 0 {
 		port = 443
 	}
@@ -321,17 +319,10 @@ func (d *duel) tunnel(authority string, to destination) error {
 // opened asks inside a tunnel that has to be opened.
 func (d *duel) opened(to destination, method, path string) error {
 	d.tally.opened.Add(1)
-	conn := d.inside[to.String()]
-	if conn == nil {
-		s := &scene{proxy: d.proxy, path: d.path}
-		inside, err := s.tls(to.String(), to.host(), true, "h2")
-		if err != nil {
-			return fmt.Errorf("open the tunnel: %w", err)
-		}
-		if conn, err = (&http2.Transport{}).NewClientConn(inside); err != nil {
-			return err
-		}
-		d.inside[to.String()] = conn
+	streams := d.inside[to.String()]
+	if streams == nil {
+		streams = (&scene{proxy: d.proxy, path: d.path}).streams(to)
+		d.inside[to.String()] = streams
 	}
 	req, err := http.NewRequest(method, "https://"+to.authority("https")+"/", http.NoBody)
 	if err != nil {
@@ -341,7 +332,7 @@ func (d *duel) opened(to destination, method, path string) error {
 	if strings.HasPrefix(path, "//") {
 		return fmt.Errorf("%s cannot be sent this way", path)
 	}
-	resp, err := conn.RoundTrip(req)
+	resp, err := streams.RoundTrip(req)
 	if err != nil {
 		return err
 	}

@@ -28,8 +28,7 @@ func TestEachDecisionIsAnEventWithItsRule(t *testing.T) {
 		_, err := get(client, "https://"+goodHost+path)
 		must(t, err)
 	}
-	_, err := s.events.await(func(e Event) bool { return e.Layer == LayerOpened && !e.Allowed })
-	must(t, err)
+	must(t, s.events.await(func(e Event) bool { return e.Layer == LayerOpened && !e.Allowed }))
 	var got []string
 	for _, e := range s.events.all() {
 		text := fmt.Sprintf("%+v", e)

@@ -44,7 +44,7 @@ func (p *Proxy) exchange(ctx context.Context, in inbound, a asked) (response *ht
 		p.flights.land(f)
 		room.leave()
 	})
-	rule, denied := p.admit(in, a, t)
+	rule, denied := p.admit(a, t)
 	if denied != nil {
 		return nil, done, denied
 	}
@@ -57,7 +57,7 @@ func (p *Proxy) exchange(ctx context.Context, in inbound, a asked) (response *ht
 	if err != nil {
 		return nil, done, malformed("a path that cannot be read").about(f.request)
 	}
-	response, err = p.transport.RoundTrip(sent) //nolint:bodyclose // whoever passes it on closes it
+	response, err = p.transport.RoundTrip(sent)
 	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
 		response.Body.Close()
 		err = errSwitched
@@ -81,7 +81,7 @@ func (t target) request(method string) egress.Request {
 }
 
 // admit asks everything that a request is asked.
-func (p *Proxy) admit(in inbound, a asked, t target) (*egress.Rule, *denial) {
+func (p *Proxy) admit(a asked, t target) (*egress.Rule, *denial) {
 	r := t.request(a.Method)
 	rule, d := p.judge(r)
 	if d != nil {

@@ -34,17 +34,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 30 * time.Second
 
 // Rules, as tests write them.
-func rule(host string, ports, methods, paths string) sandbox.EgressRule {
+func rule(host, ports, methods, paths string) sandbox.EgressRule {
 	return sandbox.EgressRule{Host: host, Ports: strings.Fields(ports), Methods: strings.Fields(methods), Paths: strings.Fields(paths)}
 }
 
-func ruleSet(t testing.TB, rules map[string]sandbox.EgressRule) *egress.Set {
-	t.Helper()
+func ruleSet(tb testing.TB, rules map[string]sandbox.EgressRule) *egress.Set {
+	tb.Helper()
 	var parsed []egress.Rule
 	for name, r := range rules {
 		p, findings := egress.ParseRule(name, r, nil)
 		if len(findings) > 0 {
-			t.Fatal(findings)
+			tb.Fatal(findings)
 		}
 		parsed = append(parsed, p)
 	}
@@ -78,26 +78,25 @@ func (r *recorder) all() []Event {
 }
 
 // await waits for an event.
-func (r *recorder) await(match func(Event) bool) (Event, error) {
+func (r *recorder) await(match func(Event) bool) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for {
 		for _, e := range r.all() {
 			if match(e) {
-				return e, nil
+				return nil
 			}
 		}
 		select {
 		case <-r.told:
 		case <-timeout.C:
-			return Event{}, fmt.Errorf("no such event among %+v", r.all())
+			return fmt.Errorf("no such event among %+v", r.all())
 		}
 	}
 }
 
 func (r *recorder) code(code sandbox.Code) error {
-	_, err := r.await(func(e Event) bool { return e.Code == code })
-	return err
+	return r.await(func(e Event) bool { return e.Code == code })
 }
 
 // scene is a world, a proxy and its socket.
@@ -115,35 +114,35 @@ type setting struct {
 	broken func(*Proxy)
 }
 
-func newWorld(t testing.TB) *egressworld.World {
-	t.Helper()
+func newWorld(tb testing.TB) *egressworld.World {
+	tb.Helper()
 	world, err := egressworld.New()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(world.Close)
+	tb.Cleanup(world.Close)
 	return world
 }
 
-func newScene(t testing.TB, world *egressworld.World, s setting) *scene {
-	t.Helper()
+func newScene(tb testing.TB, world *egressworld.World, s setting) *scene {
+	tb.Helper()
 	events := newRecorder()
 	config := Config{
-		Rules: ruleSet(t, s.rules), Resolver: world, RootCAs: world.Roots(), Connect: world.Connect, Observer: events,
+		Rules: ruleSet(tb, s.rules), Resolver: world, RootCAs: world.Roots(), Connect: world.Connect, Observer: events,
 	}
 	if s.config != nil {
 		s.config(&config)
 	}
 	proxy, err := New(config)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if s.broken != nil {
 		s.broken(proxy)
 	}
-	socket, err := Listen(shortDir(t))
+	socket, err := Listen(shortDir(tb))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	served := make(chan error, 1)
 	go func() {
@@ -153,11 +152,11 @@ func newScene(t testing.TB, world *egressworld.World, s setting) *scene {
 		}
 		served <- err
 	}()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := errors.Join(proxy.Close(ctx), <-served); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return &scene{world: world, proxy: proxy, events: events, path: socket.Path()}
@@ -165,11 +164,11 @@ func newScene(t testing.TB, world *egressworld.World, s setting) *scene {
 
 // shortDir is a directory with a short path: t.TempDir has the name of the test in
 // it, and the path of a socket has at most 107 bytes.
-func shortDir(t testing.TB) string {
-	t.Helper()
+func shortDir(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "e") //nolint:usetesting // see above
-	must(t, err)
-	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	must(tb, err)
+	tb.Cleanup(func() { must(tb, os.RemoveAll(dir)) })
 	return dir
 }
 
@@ -279,13 +278,13 @@ func (s *scene) tls(authority, serverName string, opened bool, protocols ...stri
 
 // client is an HTTP client that goes through the proxy. Opened, it trusts the
 // sandbox's authority and nobody else.
-func (s *scene) client(t testing.TB, opened bool) *http.Client {
-	t.Helper()
+func (s *scene) client(tb testing.TB, opened bool) *http.Client {
+	tb.Helper()
 	client := s.plainClient()
 	if opened {
 		client = s.openedClient()
 	}
-	t.Cleanup(client.CloseIdleConnections)
+	tb.Cleanup(client.CloseIdleConnections)
 	return client
 }
 
@@ -309,6 +308,15 @@ func (s *scene) clientWith(roots *x509.CertPool) *http.Client {
 			TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true,
 		},
 	}
+}
+
+// streams carries requests as streams of HTTP/2 inside one opened tunnel.
+func (s *scene) streams(to destination) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	return &http.Transport{Protocols: protocols, DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
+		return s.tls(to.String(), to.host(), true, "h2")
+	}}
 }
 
 func get(client *http.Client, address string) (reply, error) {
@@ -350,18 +358,18 @@ func (e *echo) asked() []string {
 	return slices.Clone(e.seen)
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
-func site(t testing.TB, w *egressworld.World, name string) *echo {
-	t.Helper()
+func site(tb testing.TB, w *egressworld.World, name string) *echo {
+	tb.Helper()
 	e := &echo{}
 	_, err := w.Site(name, e)
-	must(t, err)
+	must(tb, err)
 	return e
 }
 
@@ -376,19 +384,19 @@ func closedByPeer(conn net.Conn) error {
 }
 
 // helloBytes is a first message of TLS for a host, as a client sends it.
-func helloBytes(t testing.TB, host string) []byte {
-	t.Helper()
+func helloBytes(tb testing.TB, host string) []byte {
+	tb.Helper()
 	near, far := net.Pipe()
 	defer near.Close()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tls.Client(far, &tls.Config{ServerName: host}).Handshake() //nolint:errcheck,gosec // nobody answers it
+		tls.Client(far, &tls.Config{ServerName: host}).Handshake() //nolint:errcheck // nobody answers it
 	}()
 	hello, seen, err := clienthello.Read(near)
-	must(t, err)
+	must(tb, err)
 	if hello.ServerName != host {
-		t.Fatalf("a hello for %q", hello.ServerName)
+		tb.Fatalf("a hello for %q", hello.ServerName)
 	}
 	far.Close()
 	<-done

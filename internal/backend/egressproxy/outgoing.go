@@ -50,4 +50,9 @@ func stripHops(h http.Header) {
 	for _, name := range hops {
 		delete(h, name)
 	}
+	for name := range h { // HTTP/2 has these as any other header
+		if canonical := strings.ToLower(strings.ReplaceAll(name, "_", "-")); canonical == "content-length" && name != "Content-Length" || canonical == "transfer-encoding" {
+			delete(h, name)
+		}
+	}
 }

@@ -19,19 +19,20 @@ var special = []string{
 }
 
 // everywhere has an HTTP server at each of the addresses.
-func everywhere(t testing.TB, w *egressworld.World, addrs ...string) {
-	t.Helper()
+func everywhere(tb testing.TB, w *egressworld.World, addrs ...string) {
+	tb.Helper()
 	for _, text := range addrs {
-		must(t, w.HTTP(netip.AddrPortFrom(netip.MustParseAddr(text), 80), &echo{}))
+		must(tb, w.HTTP(netip.AddrPortFrom(netip.MustParseAddr(text), 80), &echo{}))
 	}
 }
 
 func addressProbes() []probe {
 	return []probe{
-		{name: "a name that leads to a special address", rules: map[string]sandbox.EgressRule{"all": rule("*.example.com", "80", "*", "*")},
-			world: func(t testing.TB, w *egressworld.World) {
-				t.Helper()
-				everywhere(t, w, append(special, "11.0.0.9")...)
+		{
+			name: "a name that leads to a special address", rules: map[string]sandbox.EgressRule{"all": rule("*.example.com", "80", "*", "*")},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				everywhere(tb, w, append(special, "11.0.0.9")...)
 				w.Name("good.example.com", netip.MustParseAddr("11.0.0.9"))
 				for i, text := range special {
 					w.Name(fmt.Sprintf("alone%d.example.com", i), netip.MustParseAddr(text))
@@ -52,14 +53,16 @@ func addressProbes() []probe {
 					}
 				}
 				return steps(errs...)
-			}},
-		{name: "an address that no rule opens, by a rule for all addresses", rules: map[string]sandbox.EgressRule{
-			"all": rule("0.0.0.0/0", "80", "*", "*"), "six": rule("::/0", "80", "*", "*"), "meta": rule("168.0.0.0/6", "80", "*", "*"),
-			"name": rule("*.localhost", "80", "*", "*"),
+			},
 		},
-			world: func(t testing.TB, w *egressworld.World) {
-				t.Helper()
-				everywhere(t, w, "169.254.169.254", "127.0.0.1", "168.63.129.16", "100.100.100.200", "192.0.0.192", "10.0.0.1", "11.0.0.9",
+		{
+			name: "an address that no rule opens, by a rule for all addresses", rules: map[string]sandbox.EgressRule{
+				"all": rule("0.0.0.0/0", "80", "*", "*"), "six": rule("::/0", "80", "*", "*"), "meta": rule("168.0.0.0/6", "80", "*", "*"),
+				"name": rule("*.localhost", "80", "*", "*"),
+			},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				everywhere(tb, w, "169.254.169.254", "127.0.0.1", "168.63.129.16", "100.100.100.200", "192.0.0.192", "10.0.0.1", "11.0.0.9",
 					"::1", "fd00:ec2::254", "fd00::9", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1")
 				w.Name("a.localhost", netip.MustParseAddr("11.0.0.9"))
 			},
@@ -75,13 +78,15 @@ func addressProbes() []probe {
 					errs = append(errs, s.rawRefused(absolute(shut, "/"), sandbox.CodeEgressAlwaysBlocked), s.tunnelRefused(shut+":80", sandbox.CodeEgressAlwaysBlocked))
 				}
 				return steps(errs...)
-			}},
-		{name: "the host's own public address", rules: map[string]sandbox.EgressRule{
-			"name": rule("*.example.com", "80", "*", "*"), "all": rule("0.0.0.0/0", "80", "*", "*"),
+			},
 		},
-			world: func(t testing.TB, w *egressworld.World) {
-				t.Helper()
-				everywhere(t, w, "11.0.0.8", "11.0.0.9")
+		{
+			name: "the host's own public address", rules: map[string]sandbox.EgressRule{
+				"name": rule("*.example.com", "80", "*", "*"), "all": rule("0.0.0.0/0", "80", "*", "*"),
+			},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				everywhere(tb, w, "11.0.0.8", "11.0.0.9")
 				w.Name("own.example.com", netip.MustParseAddr("11.0.0.8"))
 				w.Name("other.example.com", netip.MustParseAddr("11.0.0.9"))
 			},
@@ -95,11 +100,13 @@ func addressProbes() []probe {
 					s.rawRefused(absolute("own.example.com", "/"), sandbox.CodeEgressAddressRefused),
 					s.rawRefused(absolute("11.0.0.8", "/"), sandbox.CodeEgressAddressRefused),
 				)
-			}},
-		{name: "a name that changes its address", rules: map[string]sandbox.EgressRule{"all": rule("*.example.com", "80 443", "*", "*")},
-			world: func(t testing.TB, w *egressworld.World) {
-				t.Helper()
-				everywhere(t, w, "11.0.0.9", "169.254.169.254")
+			},
+		},
+		{
+			name: "a name that changes its address", rules: map[string]sandbox.EgressRule{"all": rule("*.example.com", "80 443", "*", "*")},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				everywhere(tb, w, "11.0.0.9", "169.254.169.254")
 				w.Answer("rebind.example.com", func(n int) []netip.Addr {
 					return []netip.Addr{netip.MustParseAddr([]string{"11.0.0.9", "169.254.169.254"}[min(n, 1)])}
 				})
@@ -115,6 +122,7 @@ func addressProbes() []probe {
 					err = steps(err, fmt.Errorf("the metadata service was dialled"))
 				}
 				return err
-			}},
+			},
+		},
 	}
 }

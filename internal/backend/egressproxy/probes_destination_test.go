@@ -15,10 +15,10 @@ const (
 )
 
 // twoSites has the host that the rules name, and one that they do not.
-func twoSites(t testing.TB, w *egressworld.World) {
-	t.Helper()
-	site(t, w, goodHost)
-	site(t, w, evilHost)
+func twoSites(tb testing.TB, w *egressworld.World) {
+	tb.Helper()
+	site(tb, w, goodHost)
+	site(tb, w, evilHost)
 }
 
 // plainRules admit the good host whole.

@@ -7,8 +7,6 @@ import (
 	"net/netip"
 	"testing"
 
-	"golang.org/x/net/http2"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -67,22 +65,15 @@ func openedProbes() []probe {
 			return nil
 		}},
 		{name: "streams of HTTP/2 inside an opened tunnel", rules: openedRules(), world: twoSites, run: func(s *scene) error {
-			conn, err := s.tls(goodHost+":443", goodHost, true, "h2")
-			if err != nil {
-				return err
-			}
-			defer conn.Close()
-			h2, err := (&http2.Transport{}).NewClientConn(conn)
-			if err != nil {
-				return err
-			}
+			streams := s.streams(destination{name: goodHost, port: httpsPort})
+			defer streams.CloseIdleConnections()
 			ask := func(method, host, path string) (reply, error) {
 				req, err := http.NewRequest(method, "https://"+goodHost+path, http.NoBody)
 				if err != nil {
 					return reply{}, err
 				}
 				req.Host = host
-				resp, err := h2.RoundTrip(req)
+				resp, err := streams.RoundTrip(req)
 				if err != nil {
 					return reply{}, err
 				}
@@ -104,23 +95,24 @@ func openedProbes() []probe {
 			}
 			return steps(errs...)
 		}},
-		{name: "a server that nobody vouches for", rules: map[string]sandbox.EgressRule{"all": rule("*.example.com", "443", "GET", "*")},
-			world: func(t testing.TB, w *egressworld.World) {
-				t.Helper()
-				twoSites(t, w)
+		{
+			name: "a server that nobody vouches for", rules: map[string]sandbox.EgressRule{"all": rule("*.example.com", "443", "GET", "*")},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				twoSites(tb, w)
 				for _, c := range []struct{ name, cert string }{{"self.example.com", "self.example.com"}} {
 					cert, err := egressworld.SelfSigned(c.cert)
-					must(t, err)
+					must(tb, err)
 					addr := w.Address()
 					w.Name(c.name, addr)
-					must(t, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, func(config *tls.Config) { config.Certificates = []tls.Certificate{*cert} }, c.name))
+					must(tb, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, func(config *tls.Config) { config.Certificates = []tls.Certificate{*cert} }, c.name))
 				}
 				addr := w.Address() // a good certificate, for somebody else
 				w.Name("other.example.com", addr)
-				must(t, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, nil, evilHost))
+				must(tb, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, nil, evilHost))
 				addr = w.Address() // one that wants to know who asks
 				w.Name("mutual.example.com", addr)
-				must(t, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }, "mutual.example.com"))
+				must(tb, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, func(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }, "mutual.example.com"))
 			}, run: func(s *scene) error {
 				client := s.openedClient()
 				defer client.CloseIdleConnections()
@@ -131,7 +123,8 @@ func openedProbes() []probe {
 					errs = append(errs, refused(name, r, err, sandbox.CodeEgressUpstreamFailed))
 				}
 				return steps(errs...)
-			}},
+			},
+		},
 		{name: "the sandbox's authority speaks for its hosts only", rules: openedRules(), world: twoSites, run: func(s *scene) error {
 			return authorityIsConfined(s)
 		}},

@@ -55,7 +55,7 @@ func refused(what string, r reply, err error, code sandbox.Code) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	case r.status < 400 || r.answer().Code != code:
-		return fmt.Errorf("%s: want %s, got %d %s", what, code, r.status, r.body)
+		return fmt.Errorf("%s: want %s, got %d %s", what, string(code), r.status, r.body)
 	}
 	return nil
 }

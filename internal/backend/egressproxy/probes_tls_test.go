@@ -41,12 +41,12 @@ func (s *scene) says(authority, bytes string, code sandbox.Code) error {
 
 func tlsProbes() []probe {
 	return []probe{
-		{name: "TLS for another host than the tunnel's", rules: plainRules(), world: func(t testing.TB, w *egressworld.World) {
-			t.Helper()
+		{name: "TLS for another host than the tunnel's", rules: plainRules(), world: func(tb testing.TB, w *egressworld.World) {
+			tb.Helper()
 			// One front end serves both names, as large networks do.
 			addr := w.Address()
 			w.Name(goodHost, addr)
-			must(t, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, nil, goodHost, evilHost))
+			must(tb, w.HTTPS(netip.AddrPortFrom(addr, 443), &echo{}, nil, goodHost, evilHost))
 		}, run: func(s *scene) error {
 			return steps(
 				s.tlsAllowed(goodHost+":443", goodHost, false),
@@ -59,21 +59,23 @@ func tlsProbes() []probe {
 				return fmt.Errorf("no tunnel: %d, %w", r.status, err)
 			}
 			defer conn.Close()
-			if tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).Handshake() == nil { //nolint:gosec // the point is the server name
+			if tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).Handshake() == nil {
 				return fmt.Errorf("TLS without a server name works")
 			}
 			return steps(s.events.code(sandbox.CodeEgressSNIMismatch), s.tlsAllowed(goodHost+":443", goodHost, false))
 		}},
-		{name: "a tunnel to an address has no server name", rules: map[string]sandbox.EgressRule{"one": rule("11.0.0.9", "443", "*", "*")},
-			world: func(t testing.TB, w *egressworld.World) {
-				t.Helper()
-				must(t, w.HTTPS(netip.MustParseAddrPort("11.0.0.9:443"), &echo{}, nil, "11.0.0.9", goodHost))
+		{
+			name: "a tunnel to an address has no server name", rules: map[string]sandbox.EgressRule{"one": rule("11.0.0.9", "443", "*", "*")},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				must(tb, w.HTTPS(netip.MustParseAddrPort("11.0.0.9:443"), &echo{}, nil, "11.0.0.9", goodHost))
 			}, run: func(s *scene) error {
 				return steps(
 					s.tlsAllowed("11.0.0.9:443", "11.0.0.9", false),
 					s.tlsRefused("11.0.0.9:443", goodHost, false, sandbox.CodeEgressSNIMismatch),
 				)
-			}},
+			},
+		},
 		{name: "a tunnel that carries something else", rules: plainRules(), world: twoSites, run: func(s *scene) error {
 			errs := []error{s.tlsAllowed(goodHost+":443", goodHost, false)}
 			for _, first := range []string{
@@ -94,15 +96,15 @@ func tlsProbes() []probe {
 			}
 			return s.tlsAllowed(goodHost+":443", goodHost, true)
 		}},
-		{name: "bytes go through a tunnel untouched", rules: plainRules(), world: func(t testing.TB, w *egressworld.World) {
-			t.Helper()
+		{name: "bytes go through a tunnel untouched", rules: plainRules(), world: func(tb testing.TB, w *egressworld.World) {
+			tb.Helper()
 			addr := w.Address()
 			w.Name(goodHost, addr)
 			cert, err := w.Certificate(goodHost)
-			must(t, err)
-			must(t, w.Serve(netip.AddrPortFrom(addr, 443), func(conn net.Conn) {
-				inside := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*cert}}) //nolint:gosec // a server for tests
-				io.Copy(inside, inside)                                                         //nolint:errcheck // an echo
+			must(tb, err)
+			must(tb, w.Serve(netip.AddrPortFrom(addr, 443), func(conn net.Conn) {
+				inside := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*cert}})
+				io.Copy(inside, inside) //nolint:errcheck // an echo
 				inside.Close()
 			}))
 		}, run: func(s *scene) error {

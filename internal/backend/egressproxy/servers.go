@@ -63,7 +63,7 @@ func (p *Proxy) dialServer(ctx context.Context, _, address string) (net.Conn, er
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(p.base, cancel)()
+	defer context.AfterFunc(p.base, cancel)() //nolint:contextcheck // both end it
 	conn, err := p.dialler.dial(ctx, to)
 	if err != nil {
 		return nil, err

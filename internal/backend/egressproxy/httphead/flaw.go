@@ -18,6 +18,7 @@ const (
 	FlawLengthAndChunks
 	FlawLength
 	FlawEncoding
+	FlawSpelling
 )
 
 var flawTexts = [...]string{
@@ -34,6 +35,7 @@ var flawTexts = [...]string{
 	FlawLengthAndChunks: "Content-Length beside Transfer-Encoding",
 	FlawLength:          "a Content-Length that is not one decimal number",
 	FlawEncoding:        "a Transfer-Encoding other than one chunked",
+	FlawSpelling:        "a Content-Length or Transfer-Encoding spelt with an underscore",
 }
 
 // String says what is wrong: "two Host headers".

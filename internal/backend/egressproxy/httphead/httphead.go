@@ -46,8 +46,8 @@ const MaxFields = 256
 //   - a request line of a token, a target of visible ASCII and HTTP/1.0 or 1.1,
 //     one space between them;
 //   - at most one Host, one Content-Length of decimal digits alone, and one
-//     Transfer-Encoding that is chunked, and never both of the last two. Names that
-//     some servers take for one of these, with "_" for "-", count as them.
+//     Transfer-Encoding that is chunked, never both of the last two, and neither
+//     in a spelling with "_" for "-", which some servers take for it.
 func Check(head []byte) Flaw {
 	lines, ok := bytes.CutSuffix(head, []byte("\r\n\r\n"))
 	if !ok {
@@ -115,7 +115,11 @@ func (s *seen) field(line []byte) Flaw {
 		return FlawField
 	}
 	value = bytes.Trim(value, " \t")
-	switch canonical(name) {
+	canonical := canonical(name)
+	if framing[canonical] && bytes.IndexByte(name, '_') >= 0 {
+		return FlawSpelling
+	}
+	switch canonical {
 	case "host":
 		s.host++
 	case "content-length":
@@ -127,6 +131,9 @@ func (s *seen) field(line []byte) Flaw {
 	}
 	return FlawNone
 }
+
+// framing are the headers that say where a message ends.
+var framing = map[string]bool{"content-length": true, "transfer-encoding": true}
 
 // canonical is the name as the most lenient of servers compares it.
 func canonical(name []byte) string {

@@ -40,7 +40,9 @@ func TestAHeadIsGoodOrHasItsFirstFlaw(t *testing.T) {
 		lines("GET / HTTP/1.1", "Host: a", "Content-Length: 9999999999999999999"):                 httphead.FlawLength,
 		lines("GET / HTTP/1.1", "Host: a", "Content-Length: 999999999999999999"):                  httphead.FlawNone,
 		lines("GET / HTTP/1.1", "Host: a", "Transfer-Encoding: gzip, chunked"):                    httphead.FlawEncoding,
-		lines("GET / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Transfer_Encoding: xx"): httphead.FlawEncoding,
+		lines("GET / HTTP/1.1", "Host: a", "Transfer-Encoding: chunked", "Transfer_Encoding: xx"): httphead.FlawSpelling,
+		lines("GET / HTTP/1.1", "Host: a", "Content_Length: 1"):                                   httphead.FlawSpelling,
+		lines("GET / HTTP/1.1", "Host: a", "Content_Lengths: 1"):                                  httphead.FlawNone,
 		lines("GET / HTTP/1.0", "Transfer-Encoding: chunked"):                                     httphead.FlawEncoding,
 		lines("GET / HTTP/1.1", "Host: a", "Transfer-Encoding: Chunked"):                          httphead.FlawNone,
 	} {

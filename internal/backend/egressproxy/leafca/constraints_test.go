@@ -17,11 +17,13 @@ func TestClientsTakeNothingElseFromAnAuthority(t *testing.T) {
 	}{
 		"names": {
 			Scope{Names: []string{"example.com"}},
-			[]string{"example.com", "a.example.com"}, []string{"example.net", "xexample.com", "11.0.0.9", "2606:4700::1"},
+			[]string{"example.com", "a.example.com"},
+			[]string{"example.net", "xexample.com", "11.0.0.9", "2606:4700::1"},
 		},
 		"addresses": {
 			Scope{Prefixes: []netip.Prefix{netip.MustParsePrefix("11.0.0.0/24")}},
-			[]string{"11.0.0.9"}, []string{"11.0.1.9", "example.com", "2606:4700::1"},
+			[]string{"11.0.0.9"},
+			[]string{"11.0.1.9", "example.com", "2606:4700::1"},
 		},
 	} {
 		a, err := New(c.scope, time.Now(), time.Hour, 1)

@@ -39,16 +39,22 @@ func TestAnAuthoritySpeaksForItsScopeAndNothingElse(t *testing.T) {
 			leafca.Scope{Names: []string{"example.com", "api.example.net"}},
 			[]string{"example.com", "a.example.com", "a.b.example.com", "api.example.net"},
 			[]string{"example.net", "xexample.com", "com", "example.com.evil.net"},
-			nil, []string{"11.0.0.9", "2606:4700::1"},
+			nil,
+			[]string{"11.0.0.9", "2606:4700::1"},
 		},
 		"addresses": {
 			leafca.Scope{Prefixes: []netip.Prefix{netip.MustParsePrefix("11.0.0.0/24"), netip.MustParsePrefix("2606:4700::/32")}},
-			nil, []string{"example.com"},
-			[]string{"11.0.0.9", "2606:4700::1"}, []string{"11.0.1.9", "2606:4701::1"},
+			nil,
+			[]string{"example.com"},
+			[]string{"11.0.0.9", "2606:4700::1"},
+			[]string{"11.0.1.9", "2606:4701::1"},
 		},
 		"one family": {
 			leafca.Scope{Names: []string{"example.com"}, Prefixes: []netip.Prefix{netip.MustParsePrefix("11.0.0.0/24")}},
-			[]string{"example.com"}, []string{"example.org"}, []string{"11.0.0.9"}, []string{"2606:4700::1"},
+			[]string{"example.com"},
+			[]string{"example.org"},
+			[]string{"11.0.0.9"},
+			[]string{"2606:4700::1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

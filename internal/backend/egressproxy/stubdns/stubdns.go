@@ -88,7 +88,7 @@ func (r *Resolver) ask(ctx context.Context, name dnsmessage.Name, kind dnsmessag
 	if attempts <= 0 {
 		attempts = defaultAttempts
 	}
-	last := error(ErrNoAnswer)
+	last := ErrNoAnswer
 	for range attempts {
 		for _, server := range r.Servers {
 			addrs, err := r.exchange(ctx, server.String(), name, kind)
