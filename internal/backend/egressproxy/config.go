@@ -45,7 +45,10 @@ type Config struct {
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 }
 
-// Resolver gives the addresses of a rooted name, such as "api.example.com.".
+// Resolver gives the addresses of a rooted name, such as "api.example.com.". It is
+// asked once for each connection, and keeps to the name: no search list, no hosts
+// file. An IPv4 address in an IPv6 form is refused as it stands, so that those of A
+// records are given as IPv4.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, rooted string) ([]netip.Addr, error)
 }
