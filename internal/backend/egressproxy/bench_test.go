@@ -46,11 +46,11 @@ func plainRelay(tb testing.TB, world *egressworld.World, to string) string {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					io.Copy(guest, server)             //nolint:errcheck // a benchmark
-					guest.(*net.UnixConn).CloseWrite() //nolint:errcheck // a benchmark
+					io.Copy(guest, server) //nolint:errcheck // a benchmark
+					closeWrite(guest)      //nolint:errcheck // a benchmark
 				}()
-				io.Copy(server, guest)             //nolint:errcheck // a benchmark
-				server.(*net.TCPConn).CloseWrite() //nolint:errcheck // a benchmark
+				io.Copy(server, guest) //nolint:errcheck // a benchmark
+				closeWrite(server)     //nolint:errcheck // a benchmark
 				<-done
 			})
 		}

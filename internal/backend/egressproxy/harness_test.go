@@ -154,6 +154,7 @@ func readReply(br *bufio.Reader, method string) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return reply{resp.StatusCode, resp.Header, string(body), resp.Close}, err
 }
@@ -169,7 +170,7 @@ func (s *scene) raw(text string) (r reply, rest string, err error) {
 	if _, err := io.WriteString(conn, text); err != nil {
 		return reply{}, "", err
 	}
-	if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
+	if err := closeWrite(conn); err != nil {
 		return reply{}, "", err
 	}
 	br := bufio.NewReader(conn)
@@ -191,11 +192,12 @@ func (s *scene) tunnel(authority string) (net.Conn, reply, error) {
 		return nil, reply{}, err
 	}
 	br := bufio.NewReader(conn)
-	resp, err := http.ReadResponse(br, &http.Request{Method: "CONNECT"})
+	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
 	if err != nil {
 		conn.Close()
 		return nil, reply{}, err
 	}
+	defer resp.Body.Close() // an empty one, where there is a tunnel
 	if resp.StatusCode != http.StatusOK {
 		body, err := io.ReadAll(resp.Body)
 		conn.Close()
@@ -324,6 +326,15 @@ func site(tb testing.TB, w *egressworld.World, name string) *echo {
 	_, err := w.Site(name, e)
 	must(tb, err)
 	return e
+}
+
+// closeWrite ends one direction of a connection.
+func closeWrite(conn net.Conn) error {
+	half, ok := conn.(interface{ CloseWrite() error })
+	if !ok {
+		return fmt.Errorf("a %T has no halves", conn)
+	}
+	return half.CloseWrite()
 }
 
 // closedByPeer waits until the other side has ended a connection.

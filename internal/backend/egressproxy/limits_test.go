@@ -202,7 +202,7 @@ func TestATunnelThatIsHalfClosedStillAnswers(t *testing.T) {
 	hello := helloBytes(t, goodHost)
 	_, err = conn.Write(append(hello, "and more"...))
 	must(t, err)
-	must(t, conn.(*net.UnixConn).CloseWrite())
+	must(t, closeWrite(conn))
 	got, err := io.ReadAll(conn)
 	if n := <-heard; err != nil || string(got) != "goodbye" || n != int64(len(hello)+len("and more")) {
 		t.Errorf("the server heard %d bytes, the guest %q, %v", n, got, err)

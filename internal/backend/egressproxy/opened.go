@@ -27,7 +27,7 @@ func (g *guest) open(ctx context.Context, to destination) {
 	g.giveReader()
 	in := inbound{layer: LayerOpened, tunnel: to}
 	raw := newReplay(g.conn, seen, in)
-	defer raw.Close()
+	defer raw.Close() //nolint:errcheck // nothing more is said on it
 	conn, d := g.proxy.handshake(ctx, raw, cert)
 	if d != nil {
 		g.proxy.events.deny(LayerConnection, d.at(to))
@@ -98,6 +98,6 @@ func (r *replay) Read(p []byte) (int, error) {
 
 // Close closes the connection.
 func (r *replay) Close() error {
-	r.once.Do(func() { close(r.gone) })
+	defer r.once.Do(func() { close(r.gone) })
 	return r.Conn.Close()
 }

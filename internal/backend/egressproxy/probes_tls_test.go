@@ -25,11 +25,7 @@ func (s *scene) says(authority, bytes string, code sandbox.Code) error {
 	if _, err := io.WriteString(conn, bytes); err != nil {
 		return err
 	}
-	half, ok := conn.(*net.UnixConn)
-	if !ok {
-		return fmt.Errorf("a %T", conn)
-	}
-	if err := half.CloseWrite(); err != nil {
+	if err := closeWrite(conn); err != nil {
 		return err
 	}
 	answer, err := io.ReadAll(conn)

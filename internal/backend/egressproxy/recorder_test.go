@@ -39,10 +39,8 @@ func (r *recorder) await(match func(Event) bool) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for {
-		for _, e := range r.all() {
-			if match(e) {
-				return nil
-			}
+		if slices.ContainsFunc(r.all(), match) {
+			return nil
 		}
 		select {
 		case <-r.told:

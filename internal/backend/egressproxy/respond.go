@@ -62,9 +62,9 @@ func (g *guest) respond(r *http.Response, request *http.Request, keep bool) erro
 	switch {
 	case chunked:
 		h.Del("Content-Length")
-		h.Set("Transfer-Encoding", "chunked") //nolint:gosec // the other one was just removed
+		h.Set("Transfer-Encoding", "chunked")
 	case !empty && r.ContentLength >= 0:
-		h.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10))
+		h.Set("Content-Length", strconv.FormatInt(r.ContentLength, 10)) //nolint:gosec // never beside the other one
 	}
 	if !keep {
 		h.Set("Connection", "close")
@@ -111,7 +111,7 @@ func streamChunks(w *bufio.Writer, body io.Reader) error {
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			chunks.Close() //nolint:errcheck // Flush tells
+			chunks.Close()
 			fmt.Fprint(w, "\r\n")
 			return w.Flush()
 		case err != nil:

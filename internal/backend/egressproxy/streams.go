@@ -106,7 +106,7 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.Is(err, errCutShort) && r.Context().Err() == nil:
 		// What was sent must not pass for the whole: only the end of the connection
 		// says so without a panic.
-		raw.Close()
+		raw.Close() //nolint:errcheck // nothing more is said on it
 		return
 	case err != nil:
 		return // the guest wants no more of it
