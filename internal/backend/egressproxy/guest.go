@@ -29,6 +29,7 @@ type guest struct {
 	proxy  *Proxy
 	conn   net.Conn
 	reader *bufio.Reader
+	writer *bufio.Writer // of responses, once there is one
 	in     inbound
 }
 

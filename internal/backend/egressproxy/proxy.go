@@ -31,6 +31,7 @@ type Proxy struct {
 	streams   *streams
 	authority *leafca.Authority // nil where no rule asks for it
 	heads     sync.Pool         // of *bufio.Reader, of the size of a head
+	pieces    sync.Pool         // of *[streamBuffer]byte, for bodies on their way
 
 	base   context.Context // ends with the proxy
 	end    context.CancelFunc
@@ -55,6 +56,7 @@ func New(config Config) (*Proxy, error) {
 	p.rules.Store(newRuleset(config.Rules))
 	p.base, p.end = context.WithCancel(context.Background())
 	p.events = newEvents(config.Observer, config.Clock, config.Limits)
+	p.pieces.New = func() any { return new([streamBuffer]byte) }
 	p.heads.New = func() any { return bufio.NewReaderSize(nil, p.config.Limits.HeaderBytes) }
 	p.dialler = dialler{
 		resolver: config.Resolver, own: config.HostAddresses, connect: config.Connect,

@@ -29,13 +29,21 @@ func (g *guest) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// responses is where responses are written: most tunnels have none.
+func (g *guest) responses() *bufio.Writer {
+	if g.writer == nil {
+		g.writer = bufio.NewWriter(g)
+	}
+	return g.writer
+}
+
 // writeDenial answers with the denial and says that the connection ends.
 func (g *guest) writeDenial(d *denial) {
 	body := d.body()
 	h := d.header()
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Connection", "close")
-	w := bufio.NewWriter(g)
+	w := g.responses()
 	writeHead(w, d.status, h)
 	fmt.Fprintf(w, "%s", body)
 	w.Flush() //nolint:errcheck // the guest is gone, and was refused
@@ -69,17 +77,18 @@ func (g *guest) respond(r *http.Response, request *http.Request, keep bool) erro
 	if !keep {
 		h.Set("Connection", "close")
 	}
-	w := bufio.NewWriter(g)
+	w := g.responses()
 	writeHead(w, r.StatusCode, h)
-	switch {
-	case empty:
+	if empty {
 		return w.Flush()
+	}
+	piece := g.proxy.takePiece()
+	defer g.proxy.pieces.Put(piece)
+	switch {
 	case chunked:
-		return streamChunks(w, r.Body)
-	case r.ContentLength > 0:
-		return streamLength(w, r.Body, r.ContentLength)
-	case r.ContentLength < 0:
-		return streamLength(w, r.Body, -1)
+		return streamChunks(w, r.Body, piece[:])
+	case r.ContentLength != 0:
+		return streamLength(w, r.Body, max(r.ContentLength, -1), piece[:])
 	default:
 		return w.Flush()
 	}
@@ -93,14 +102,21 @@ func bodiless(method string, status int) bool {
 // streamBuffer is how much of a body is under way at once.
 const streamBuffer = 32 << 10
 
+func (p *Proxy) takePiece() *[streamBuffer]byte {
+	piece, ok := p.pieces.Get().(*[streamBuffer]byte)
+	if !ok {
+		piece = new([streamBuffer]byte)
+	}
+	return piece
+}
+
 // streamChunks passes each piece on as it comes, so that a stream of events
 // reaches the guest event by event.
-func streamChunks(w *bufio.Writer, body io.Reader) error {
+func streamChunks(w *bufio.Writer, body io.Reader, buf []byte) error {
 	if err := w.Flush(); err != nil { // the head tells that the stream has begun
 		return err
 	}
 	chunks := httputil.NewChunkedWriter(w)
-	buf := make([]byte, streamBuffer)
 	for {
 		n, err := body.Read(buf)
 		if n > 0 {
@@ -121,8 +137,7 @@ func streamChunks(w *bufio.Writer, body io.Reader) error {
 }
 
 // streamLength passes a body of a known length on; of -1, whatever comes.
-func streamLength(w *bufio.Writer, body io.Reader, length int64) error {
-	buf := make([]byte, streamBuffer)
+func streamLength(w *bufio.Writer, body io.Reader, length int64, buf []byte) error {
 	for sent := int64(0); ; {
 		n, err := body.Read(buf)
 		if n > 0 {

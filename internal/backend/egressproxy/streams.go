@@ -102,7 +102,7 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if bodiless(r.Method, response.StatusCode) {
 		return
 	}
-	switch err := stream(w, response.Body); {
+	switch err := s.stream(w, response.Body); {
 	case errors.Is(err, errCutShort) && r.Context().Err() == nil:
 		// What was sent must not pass for the whole: only the end of the connection
 		// says so without a panic.
@@ -124,12 +124,14 @@ func (s *streams) refuse(w http.ResponseWriter, d *denial) {
 }
 
 // stream passes each piece on as it comes.
-func stream(w http.ResponseWriter, body io.Reader) error {
+func (s *streams) stream(w http.ResponseWriter, body io.Reader) error {
 	control := http.NewResponseController(w)
 	if err := control.Flush(); err != nil {
 		return err
 	}
-	buf := make([]byte, streamBuffer)
+	piece := s.proxy.takePiece()
+	defer s.proxy.pieces.Put(piece)
+	buf := piece[:]
 	for {
 		n, err := body.Read(buf)
 		if n > 0 {
