@@ -199,6 +199,20 @@ func (w *World) HTTPS(at netip.AddrPort, handler http.Handler, change func(*tls.
 	return nil
 }
 
+// Accept speaks TLS as a server of a name, without HTTP/2, on a connection that
+// [World.Serve] answers.
+func (w *World) Accept(conn net.Conn, names ...string) (net.Conn, error) {
+	cert, err := w.Certificate(names...)
+	if err != nil {
+		return nil, err
+	}
+	inside := tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
+	if err := inside.Handshake(); err != nil { //nolint:noctx // it ends with the connection
+		return nil, fmt.Errorf("speak TLS in a world for tests: %w", err)
+	}
+	return inside, nil
+}
+
 // Site gives a name an address of its own and serves a handler there on port 80
 // and over TLS on port 443.
 func (w *World) Site(name string, handler http.Handler) (netip.Addr, error) {
