@@ -62,6 +62,7 @@ const (
 	CodeEgressNotWithinPolicy   Code = "egress.not_within_policy"
 	CodeEgressGuarantee         Code = "egress.guarantee_missing"
 	CodeEgressNeverReaches      Code = "egress.never_reaches"
+	CodeEgressTooComplex        Code = "egress.too_complex"
 	CodeScopeNotEnforced        Code = "scope.not_enforced"
 	CodeImagePrebuiltDenied     Code = "image.prebuilt_denied"
 	CodeImageRegistryDenied     Code = "image.registry_denied"
@@ -78,6 +79,7 @@ const (
 	CodeBackendUnknown      Code = "backend.unknown"
 	CodeBackendNotPermitted Code = "backend.declarations_invalid"
 	CodeBackendClosed       Code = "backend.closed"
+	CodeBackendUnfit        Code = "backend.host_unfit"
 
 	// Documents.
 
@@ -90,7 +92,7 @@ const (
 	CodeDocumentTooLarge     Code = "document.too_large"
 	CodeDigestMismatch       Code = "document.digest_mismatch"
 	CodeAttributesLost       Code = "document.attributes_lost"
-	CodeGuardrail            Code = "guardrail.unreadable"
+	CodePlatformPolicy       Code = "platform_policy.unreadable"
 
 	// Router.
 
@@ -155,6 +157,8 @@ const (
 	CodeArtifactNameCollision Code = "output.name_collision"
 	CodeLandingNotConfined    Code = "output.landing_not_confined"
 	CodeLandingExists         Code = "output.landing_exists"
+	CodeLandingNotText        Code = "output.landing_not_text"
+	CodeLandingQuota          Code = "output.landing_quota"
 	CodeLandingFailed         Code = "output.landing_failed"
 )
 
@@ -207,6 +211,7 @@ var codeTable = [...]codeInfo{
 	{CodeEgressNotWithinPolicy, ErrPermission, "Egress is wider than the policy allows", "Every host, port, method and path that the workload can reach must be reachable under the policy. The finding names one that is not."},
 	{CodeEgressGuarantee, ErrPermission, "Backend does not guarantee how egress is confined", "A mode says what is allowed; guarantees say which ways around it are shut, with evidence. A required one is missing."},
 	{CodeEgressNeverReaches, ErrPermission, "Egress reaches what must never be reached", "A rule overlaps never_reaches. The finding names one place in both."},
+	{CodeEgressTooComplex, ErrLimit, "Egress is more than can be compared", "There are more rules than are read, or rules so many and so entangled that holding them against each other would take more than the bounded work of one question. What is not shown to be within its bound is refused."},
 	{CodeScopeNotEnforced, ErrPermission, "Backend cannot keep sandboxes this far apart", "The effective isolation scope, the stricter of policy and workload, is not one the backend declares."},
 	{CodeImagePrebuiltDenied, ErrPermission, "Policy denies prebuilt images", "The workload names a catalogue image and the policy does not allow those."},
 	{CodeImageRegistryDenied, ErrPermission, "Image comes from a registry the policy does not list", "The registry of the reference is compared whole, host and port."},
@@ -220,6 +225,7 @@ var codeTable = [...]codeInfo{
 	{CodeBackendUnknown, ErrLookup, "No backend has that name", "The workload names a backend that is not shipped, or that the host did not register."},
 	{CodeBackendNotPermitted, ErrPermission, "Backend's declarations cannot be trusted", "What the backend says of itself is unreadable, contradicts itself or does not match what it implements."},
 	{CodeBackendClosed, ErrUnavailable, "Backend is closed", "The backend was closed and serves nothing more, also not through sessions it gave out."},
+	{CodeBackendUnfit, ErrUnsupported, "Machine cannot run the backend", "The backend needs something of its machine that is not installed, not enabled or not there. It refuses to start rather than confine less than it says."},
 	{CodeDocumentSyntax, ErrValue, "Document is not well formed", "The bytes are not one whole document: of this product, one JSON object in UTF-8; of another tool, what its format says."},
 	{CodeDocumentType, ErrValue, "Document field has the wrong type", "The field holds another JSON type than the schema says."},
 	{CodeDocumentUnknownField, ErrValue, "Document has a field this version does not know", "An unknown field may be a restriction. It is refused, never skipped. Names are compared exactly, case included."},
@@ -229,7 +235,7 @@ var codeTable = [...]codeInfo{
 	{CodeDocumentTooLarge, ErrLimit, "Document is larger than is read", "The bound keeps a hostile document from exhausting the reader."},
 	{CodeDigestMismatch, ErrPermission, "Digest is not one that is accepted", "The document's SHA-256 is not the one that was pinned."},
 	{CodeAttributesLost, ErrValue, "Attributes were lost on the way", "An object that carries a digest does not have it: something between its maker and here dropped or changed attributes, usually a module variable with a narrower type."},
-	{CodeGuardrail, ErrPermission, "Imposed policy cannot be used", "The runner imposes a policy file that cannot be read, does not have the imposed digest, or is not a policy."},
+	{CodePlatformPolicy, ErrPermission, "Platform policy cannot be used", "The runner imposes a policy file that cannot be read, does not have the imposed digest, or is not a policy."},
 	{CodeNoBackend, ErrLookup, "No backend is registered for the workload", "The host did not register the backend that the manifest names."},
 	{CodeWorkloadUnknown, ErrLookup, "Manifest has no workload of that name", "Attach takes the name of a workload in the manifest."},
 	{CodeSpecDiffers, ErrPermission, "Workload differs from the manifest", "The spec given at attach must equal the manifest's workload."},
@@ -282,6 +288,8 @@ var codeTable = [...]codeInfo{
 	{CodeArtifactNameCollision, ErrValue, "Two outputs land under one name", "Names are compared as a case-insensitive, normalising file system would."},
 	{CodeLandingNotConfined, ErrPermission, "Landing leaves the sink", "Something in the sink's directory would lead the file elsewhere."},
 	{CodeLandingExists, ErrPermission, "Something already stands where the output lands", "The sink refuses to overwrite unless it was opened to replace."},
+	{CodeLandingNotText, ErrValue, "Output is not the text that the sink keeps", "The sink keeps text only, and the file is not UTF-8."},
+	{CodeLandingQuota, ErrLimit, "Sink has no room left for this scope", "A sink bounds what stands in it for one scope. What stands there counts, and so does what landings under way have asked for. Outputs are refused whole; nothing that stands is removed to make room."},
 	{CodeLandingFailed, ErrUnavailable, "Sink could not take the output", "Writing to the sink failed."},
 }
 

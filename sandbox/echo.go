@@ -13,7 +13,7 @@ const maxEcho = 120
 // repeats a value goes through here, so that a hostile one cannot forge a line
 // or flood a log.
 func Echo(input string) string {
-	if len(input) <= maxEcho {
+	if EchoesWhole(input) {
 		return strconv.QuoteToGraphic(input)
 	}
 	cut := maxEcho
@@ -22,3 +22,7 @@ func Echo(input string) string {
 	}
 	return strconv.QuoteToGraphic(input[:cut]) + "… (" + strconv.Itoa(len(input)) + " bytes)"
 }
+
+// EchoesWhole reports whether [Echo] repeats all of input. An edit to type is only
+// worth proposing when it does.
+func EchoesWhole(input string) bool { return len(input) <= maxEcho }

@@ -2,22 +2,66 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/wasmguest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/wasm"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
-// backends are those that need nothing installed.
+// backends are those that need nothing installed, and those that say on each
+// machine what they need.
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
-		wasm.Name: {Declarations: wasm.Declarations, Start: startWASM},
+		process.Name: {
+			Declarations: process.Declarations, Probe: probeProcess, Start: startProcess,
+			Bounds: processBounds(), Holds: "sandbox-host-",
+		},
+		wasm.Name: {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
 	}
 }
 
-func startWASM(notice func(string)) (router.Backend, func(context.Context) error, error) {
-	b, err := wasm.New(wasm.Config{Notice: notice})
+// sandboxUsers are whom sandboxes run as under a command that root runs: the end
+// of the range that systemd's table of user ids leaves unused.
+var sandboxUsers = process.Users{First: 2147400000, Count: 1000}
+
+func processConfig(notice func(string)) process.Config {
+	config := process.Config{Notice: notice}
+	if os.Geteuid() == 0 {
+		config.Users = sandboxUsers
+	}
+	return config
+}
+
+// processBounds are those of processConfig. How many files there may be is bounded
+// by the memory that they take, which is some hundred bytes each at least.
+func processBounds() conformance.Bounds {
+	bounds := process.DefaultBounds()
+	return conformance.Bounds{
+		MemoryBytes: bounds.MemoryBytes, Processes: bounds.Processes, StorageBytes: bounds.WorkBytes,
+		Files: bounds.MemoryBytes / 512,
+	}
+}
+
+func probeProcess(ctx context.Context) (sandbox.Declarations, error) {
+	report, err := process.Probe(ctx, processConfig(nil))
+	return report.Declarations, err
+}
+
+func startProcess(ctx context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
+	b, err := process.New(ctx, processConfig(notice))
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, b.Close, nil
+}
+
+func startWASM(_ context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
+	b, err := wasm.New(wasm.Config{Notice: notice}) //nolint:contextcheck // it starts nothing that a context could end
 	if err != nil {
 		return nil, nil, err
 	}

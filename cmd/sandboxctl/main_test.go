@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -101,10 +103,30 @@ func TestTheBinarysBackendsKeepWhatTheShippedFactsPromise(t *testing.T) {
 	}
 }
 
+func TestFactsOfAMachineAreProbedWhenTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bwrap"); err != nil || runtime.GOOS != "linux" {
+		stdout, stderr, code := command(t, "facts", "--backend", "process")
+		if code == cli.ExitAllowed || !strings.Contains(stdout+stderr, "backend.host_unfit") {
+			t.Errorf("a machine without bubblewrap: exit code %d\n%s%s", code, stdout, stderr)
+		}
+		return
+	}
+	stdout, stderr, code := command(t, "facts", "--backend", "process", "--format", "json")
+	d, err := manifest.ParseDeclarations([]byte(stdout))
+	if code != cli.ExitAllowed || err != nil || d.IsolationEvidence.Kind != sandbox.EvidenceProbed || !strings.Contains(d.IsolationEvidence.Reference, "bubblewrap") {
+		t.Errorf("exit code %d, %v\n%s%s", code, err, stdout, stderr)
+	}
+	stdout, _, code = command(t, "facts")
+	if code != cli.ExitAllowed || !strings.Contains(stdout, "sandboxctl facts --backend process") || strings.Contains(stdout, "probed at start: bubblewrap") {
+		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+}
+
 func TestVersionNamesTheGuestsByDigest(t *testing.T) {
 	t.Parallel()
 	stdout, _, code := command(t, "version", "--json")
-	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"wasm"}, keys(backends())) {
+	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"process", "wasm"}, keys(backends())) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }
@@ -114,5 +136,6 @@ func keys(m map[string]cli.Backend) []string {
 	for name := range m {
 		names = append(names, name)
 	}
+	slices.Sort(names)
 	return names
 }

@@ -38,7 +38,7 @@ func candidateOf(m manifest.Manifest, document []byte, label, address string) ca
 func planned(m planjson.Manifest, label string) candidate {
 	posture := policy.Posture{
 		Policy: layerOf(&m.Policy), Workloads: make(map[string]policy.Ask, len(m.Workloads)),
-		Known: sandbox.Known{}.Unknown(sandbox.Path("host_policy")),
+		Known: sandbox.Known{}.Unknown(sandbox.Path("host_policy")).Unknown(sandbox.Path("guarantees")),
 	}
 	if !m.WorkloadsKnown {
 		posture.Known = posture.Known.Unknown(sandbox.Path("workloads"))
@@ -49,8 +49,10 @@ func planned(m planjson.Manifest, label string) candidate {
 	return candidate{label: label, address: m.Address, policy: m.Policy, posture: &posture}
 }
 
-// alone takes up the policy of a workload that no manifest holds, once.
-func (r *report) alone(p *planjson.Policy) {
+// alone takes up a workload that no manifest holds, and its policy, once.
+func (r *report) alone(w planjson.Workload) {
+	r.standalone = append(r.standalone, w.Address)
+	p := w.Policy
 	if p == nil || slices.ContainsFunc(r.candidates, func(have candidate) bool { return reflect.DeepEqual(have.policy, *p) }) {
 		return
 	}
@@ -86,36 +88,20 @@ func (a *app) readBaseline(text string) (*baseline, error) {
 		return nil, badInput("--baseline %s: %w", sandbox.Echo(text), err)
 	}
 	base := &baseline{source: text, digest: manifest.DigestOf(b)}
-	var findings []sandbox.Finding
 	if manifest.Sort(b) == "policy" {
 		p, err := manifest.ParsePolicy(b)
 		if err != nil {
 			return nil, inInput("--baseline "+text, &exit{ExitBadInput, err})
 		}
 		base.policy = &p
-		_, findings = policy.CompilePolicy(policy.Layer{Policy: p})
 	} else {
 		m, err := manifest.Parse(b)
 		if err != nil {
 			return nil, inInput("--baseline "+text, &exit{ExitBadInput, err})
 		}
 		base.manifest = &m
-		findings = compiles(m)
-	}
-	if len(findings) > 0 {
-		// It would be compared as if what does not compile were not there.
-		return nil, badInput("--baseline %s: %w", sandbox.Echo(text), sandbox.Decide(findings).Err())
 	}
 	return base, nil
-}
-
-func compiles(m manifest.Manifest) []sandbox.Finding {
-	_, findings := policy.CompilePolicy(m.Layers()...)
-	for _, name := range m.WorkloadNames() {
-		_, problems := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
-		findings = append(findings, problems...)
-	}
-	return findings
 }
 
 // against compares what was judged with a baseline. What became possible is a
@@ -135,6 +121,9 @@ func (r *report) against(base *baseline) {
 		r.Problems = append(r.Problems, "the plan has several manifests and the baseline is one; check one manifest at a time")
 		return
 	}
+	if base.policy == nil {
+		r.uncompared()
+	}
 	for _, p := range candidates {
 		switch {
 		case p.digest != "" && p.digest == base.digest:
@@ -152,6 +141,19 @@ func (r *report) against(base *baseline) {
 				Remedy: "give the baseline as a file to see what changed, or renew the baseline after reading the change",
 			})
 		}
+	}
+}
+
+// uncompared says of what stands in no manifest that a manifest's baseline says
+// nothing of it.
+func (r *report) uncompared() {
+	for _, address := range r.standalone {
+		r.Findings = append(r.Findings, item{
+			Name: label(address), Subject: address, Address: address, Verdict: sandbox.Allow,
+			Code: sandbox.CodePostureNoBaseline, Summary: sandbox.CodePostureNoBaseline.Summary(),
+			Found: "a workload of no manifest, which the baseline says nothing of", Required: "a part of the manifest",
+			Remedy: "put it into the manifest, or check its policy against a policy as the baseline",
+		})
 	}
 }
 

@@ -1,10 +1,12 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -135,7 +137,7 @@ func TestWidenedAgainstABaselineAsPeopleSeeIt(t *testing.T) {
 	if got.code != cli.ExitWidened {
 		t.Fatalf("exit %d: %s", got.code, got.both())
 	}
-	golden(t, "check-widened", strings.ReplaceAll(got.stdout, baseline, "main.json"))
+	golden.Check(t, *update, "check-widened", strings.ReplaceAll(got.stdout, baseline, "main.json"))
 }
 
 func TestCheckAgainstADigest(t *testing.T) {
@@ -202,5 +204,49 @@ func TestADirectoryAgainstABaseline(t *testing.T) {
 	got := checkDirectory(t, directory(t, files(`["packages.example.org", "cdn.example.net"]`)), "--baseline", baseline)
 	if got.code != cli.ExitWidened || !strings.Contains(got.stdout, "cdn.example.net:443 would become reachable") || !strings.Contains(got.stdout, "main.tf line") {
 		t.Errorf("a host more: exit %d\n%s", got.code, got.both())
+	}
+}
+
+// What stands beside the manifest is no part of what hosts open; that nobody compared
+// it is said.
+func TestAWorkloadOfNoManifestIsSaidNotToBeCompared(t *testing.T) {
+	t.Parallel()
+	m := fitting()
+	baseline, _ := encode(t, m)
+	document, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, err := json.Marshal(string(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(address, kind, after string) string {
+		return `{"address":"` + address + `","mode":"managed","type":"` + kind + `","provider_name":"provider.example/sandbox-iac/sandbox",` +
+			`"change":{"actions":["create"],"before":null,"after_unknown":{},"after":` + after + `}}`
+	}
+	gate := change("sandbox_manifest.hosts", "sandbox_manifest", `{"document":`+string(quoted)+`,"workloads":{}}`)
+	beside := change("sandbox_workload.beside", "sandbox_workload",
+		`{"kind":"codeact","backend":"wasm","minimum_isolation":"runtime","requires":["run_code"],"verdict":"allow","policy":{"minimum_isolation":"runtime"}}`)
+	plan := func(changes string) string {
+		return write(t, "plan.json", []byte(`{"format_version":"1.2","terraform_version":"1.14.0","resource_changes":[`+changes+`]}`))
+	}
+	if got := run(t, "check", plan(gate), "--baseline", baseline); got.code != cli.ExitAllowed || strings.Contains(got.both(), "posture.no_baseline") {
+		t.Errorf("exit %d\n%s", got.code, got.both())
+	}
+	got := run(t, "check", plan(gate+","+beside), "--baseline", baseline)
+	if got.code != cli.ExitAllowed || !strings.Contains(got.both(), "posture.no_baseline") || !strings.Contains(got.both(), "beside") {
+		t.Errorf("exit %d\n%s", got.code, got.both())
+	}
+}
+
+func TestASourceThatIsNoDirectoryIsBadInput(t *testing.T) {
+	t.Parallel()
+	manifest, _ := encode(t, fitting())
+	for _, source := range []string{"not/there", manifest} {
+		got := run(t, "check", manifest, "--source", source)
+		if got.code != cli.ExitBadInput || !strings.Contains(got.both(), "--source") || strings.Contains(got.both(), "lstat") {
+			t.Errorf("%s: exit %d\n%s", source, got.code, got.both())
+		}
 	}
 }

@@ -76,7 +76,8 @@ func directoryReport(outcome tfplan.Outcome, book factbook) *report {
 		plan := *outcome.Plan
 		plan.Errored, plan.Incomplete = false, plan.Incomplete && !failed
 		planned := checkPlan(plan, book)
-		r.Policies, r.Workloads, r.Facts, r.candidates = planned.Policies, planned.Workloads, planned.Facts, planned.candidates
+		r.Policies, r.Workloads, r.Facts = planned.Policies, planned.Workloads, planned.Facts
+		r.candidates, r.standalone = planned.candidates, planned.standalone
 		r.Findings = append(r.Findings, planned.Findings...)
 		if !failed {
 			r.Problems = append(r.Problems, planned.Problems...)

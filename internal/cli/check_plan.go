@@ -26,8 +26,8 @@ func checkPlan(plan planjson.Plan, book factbook) *report {
 		if gate.has(w) {
 			continue
 		}
-		r.alone(w.Policy)
-		d := r.decide(w, []policy.Layer{layerOf(w.Policy)}, book)
+		r.alone(w)
+		d := r.decide(w, policy.NewJudge(layerOf(w.Policy)), book)
 		if d.Verdict == sandbox.Allow && !w.Decided {
 			d = waiting(d, sandbox.Path("verdict"), "verdict", "what the provider decides, whose policy file is not in the plan")
 		}
@@ -74,18 +74,20 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, gate
 			return
 		}
 		r.candidates = append(r.candidates, candidateOf(parsed, m.Document, label(m.Address), m.Address))
+		judge := policy.NewJudge(parsed.Layers()...)
 		for _, workload := range parsed.WorkloadNames() {
 			spec := parsed.Workloads[workload]
 			w := planjson.Workload{Spec: spec, Facts: m.Workloads[workload].Facts, FactsKnown: true}
 			gate.take(w)
-			r.add(name(workload), router.Subject(workload), spec.Backend, r.decide(w, parsed.Layers(), book))
+			r.add(name(workload), router.Subject(workload), spec.Backend, r.decide(w, judge, book))
 		}
 		return
 	}
 	r.candidates = append(r.candidates, planned(m, label(m.Address)))
+	judge := policy.NewJudge(layerOf(&m.Policy))
 	for _, workload := range slices.Sorted(maps.Keys(m.Workloads)) {
 		w := m.Workloads[workload]
-		d := r.decide(w, []policy.Layer{layerOf(&m.Policy)}, book)
+		d := r.decide(w, judge, book)
 		if d.Verdict == sandbox.Allow {
 			d = waiting(d, sandbox.Path("document"), "the manifest's document", "what is in force")
 		}
@@ -98,33 +100,27 @@ func (r *report) manifest(m planjson.Manifest, book factbook, several bool, gate
 }
 
 // decide judges one workload under the policies that are known to hold.
-func (r *report) decide(w planjson.Workload, layers []policy.Layer, book factbook) sandbox.Decision {
-	compiled, findings := policy.CompilePolicy(layers...)
-	spec, problems := policy.CompileSpec(w.Spec, w.Known)
-	findings = slices.Concat(w.Findings, findings, problems)
+func (r *report) decide(w planjson.Workload, judge *policy.Judge, book factbook) sandbox.Decision {
+	read := w.Findings
 	if w.Policy != nil {
-		findings = append(findings, w.Policy.Findings...)
+		read = slices.Concat(read, w.Policy.Findings)
 	}
-	if d := sandbox.Decide(findings); d.Verdict != sandbox.Allow {
-		return d
-	}
-	if !w.Known.Has(sandbox.Path("backend")) || !w.FactsKnown {
-		return waiting(sandbox.Decision{Verdict: sandbox.Allow}, sandbox.Path("backend"), "the backend or its facts", "everything")
-	}
-	d, source, err := book.lookup(w.Spec.Backend, w.Facts)
-	if err != nil {
-		at := sandbox.Path("backend")
-		if w.Facts != "" {
-			at = sandbox.Path("backend_facts")
+	return judge.Case(policy.Ask{Spec: w.Spec, Known: w.Known}, read...).Decide(func() (*policy.CompiledDeclarations, []sandbox.Finding) {
+		if !w.Known.Has(sandbox.Path("backend")) || !w.FactsKnown {
+			return nil, waiting(sandbox.Decision{}, sandbox.Path("backend"), "the backend or its facts", "everything").Findings
 		}
-		return sandbox.Decide(sandbox.FindingsAt(err, at))
-	}
-	r.Facts = append(r.Facts, factsRow{w.Spec.Backend, source})
-	backend, unsound := policy.CompileDeclarations(d)
-	if d := sandbox.Decide(unsound); d.Verdict != sandbox.Allow {
-		return d
-	}
-	return policy.Decide(compiled, backend.Beside(book.known), spec)
+		d, source, err := book.lookup(w.Spec.Backend, w.Facts)
+		if err != nil {
+			at := sandbox.Path("backend")
+			if w.Facts != "" {
+				at = sandbox.Path("backend_facts")
+			}
+			return nil, sandbox.FindingsAt(err, at)
+		}
+		r.Facts = append(r.Facts, factsRow{w.Spec.Backend, source})
+		backend, unsound := policy.CompileDeclarations(d)
+		return backend.Beside(book.known), unsound
+	})
 }
 
 // waiting turns an allow into undecided, and says for what.

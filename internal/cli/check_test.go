@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
@@ -43,7 +44,7 @@ func TestCheckOfAManifest(t *testing.T) {
 			t.Parallel()
 			path, digest := encode(t, row.manifest)
 			got := run(t, "check", path, "--accept", string(digest))
-			golden(t, name, got.both())
+			golden.Check(t, *update, name, got.both())
 			if got.code != row.code {
 				t.Errorf("exit code %d, want %d", got.code, row.code)
 			}
@@ -118,7 +119,7 @@ func TestCheckOfAPlan(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := invocation{stdin: string(b)}.run(t, "check", "-")
-		golden(t, "plan-"+name, got.both())
+		golden.Check(t, *update, "plan-"+name, got.both())
 		if got.code != code {
 			t.Errorf("%s: exit code %d, want %d", name, got.code, code)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
@@ -39,9 +40,18 @@ type Env struct {
 type Backend struct {
 	// Declarations are what it says of itself before it is started.
 	Declarations func() sandbox.Declarations
+	// Probe, for a backend that depends on its machine, looks at this one.
+	Probe func(ctx context.Context) (sandbox.Declarations, error)
 	// Start makes it. notice may be called with lines for a person. stop is never
 	// nil where err is.
-	Start func(notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
+	Start func(ctx context.Context, notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
+
+	// Programs, Bounds and Holds are what conformance needs to know of it: sources
+	// in its language, what one sandbox may use up as Start configures it, and what
+	// the names begin with of all that it makes on the machine.
+	Programs conformance.Programs
+	Bounds   conformance.Bounds
+	Holds    string
 }
 
 // app is one invocation.
@@ -84,6 +94,7 @@ const examples = `  sandboxctl show manifest.json                      the postu
   sandboxctl why --manifest manifest.json --host cdn.example.net
   sandboxctl diff deployed.json manifest.json        does anything permit more than before?
   sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
+  sandboxctl conformance --backend process           attack a backend on this machine
   sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js`
 
 func (a *app) root() *cobra.Command {
@@ -103,7 +114,7 @@ func (a *app) root() *cobra.Command {
 		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(),
+		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.conformanceCommand(),
 		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root

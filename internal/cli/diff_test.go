@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -71,7 +72,7 @@ func TestDiffSaysWhatIsWider(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := run(t, "diff", row.before, row.after)
-			golden(t, name, undigested(got.both()))
+			golden.Check(t, *update, name, undigested(got.both()))
 			if got.code != row.code {
 				t.Errorf("exit code %d, want %d", got.code, row.code)
 			}
@@ -79,7 +80,7 @@ func TestDiffSaysWhatIsWider(t *testing.T) {
 				t.Errorf("%d lines are no screen", lines)
 			}
 			got = run(t, "diff", row.before, row.after, "--format", "markdown")
-			golden(t, name+"-markdown", undigested(got.both()))
+			golden.Check(t, *update, name+"-markdown", undigested(got.both()))
 			if got.code != row.code {
 				t.Errorf("markdown: exit code %d, want %d", got.code, row.code)
 			}
@@ -88,7 +89,7 @@ func TestDiffSaysWhatIsWider(t *testing.T) {
 				t.Errorf("json: exit code %d: %s", got.code, got.both())
 			}
 			if name == "diff-widened" {
-				golden(t, name+"-json", undigested(got.both()))
+				golden.Check(t, *update, name+"-json", undigested(got.both()))
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -22,13 +23,15 @@ func (a *app) factsCommand() *cobra.Command {
 		Long: `facts prints what backends declare: the isolation they give, what they can do, how
 they confine the network, and what stands behind each claim. A backend that this
 binary can run speaks for itself; for the others the shipped facts are printed.
+One that depends on its machine looks at this one when it is named, and says what
+it lacks.
 
 With --backend and --format json it prints the document that the attribute
 backend_facts and the flag --facts take.`,
 		Example: `  sandboxctl facts
   sandboxctl facts --backend wasm --format json > wasm.json`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			names := facts.Names()
 			if backend != "" {
 				names = []string{backend}
@@ -40,7 +43,7 @@ backend_facts and the flag --facts take.`,
 				if i > 0 {
 					fmt.Fprintln(a.out)
 				}
-				if err := a.printFacts(name); err != nil {
+				if err := a.printFacts(cmd.Context(), name, backend != ""); err != nil {
 					return inInput("--backend", err)
 				}
 			}
@@ -52,8 +55,8 @@ backend_facts and the flag --facts take.`,
 	return cmd
 }
 
-func (a *app) printFacts(name string) error {
-	d, source, err := a.declarations(name)
+func (a *app) printFacts(ctx context.Context, name string, probe bool) error {
+	d, source, err := a.declarations(ctx, name, probe)
 	if err != nil {
 		return err
 	}
@@ -74,9 +77,15 @@ func (a *app) printFacts(name string) error {
 }
 
 // declarations are a backend's own where this binary has it, else the shipped
-// ones.
-func (a *app) declarations(name string) (d sandbox.Declarations, source string, err error) {
-	if b, ok := a.env.Backends[name]; ok {
+// ones. A machine is probed when that is asked for.
+func (a *app) declarations(ctx context.Context, name string, probe bool) (d sandbox.Declarations, source string, err error) {
+	switch b, ok := a.env.Backends[name]; {
+	case ok && b.Probe != nil && probe:
+		d, err = b.Probe(ctx)
+		return d, "as probed on this machine", err
+	case ok && b.Probe != nil:
+		return b.Declarations(), "as on every machine; sandboxctl facts --backend " + name + " probes this one", nil
+	case ok:
 		return b.Declarations(), "as this binary runs it", nil
 	}
 	d, err = facts.Lookup(name)

@@ -12,6 +12,7 @@ import (
 	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -29,7 +30,7 @@ func TestFormatsForCodeHosts(t *testing.T) {
 			if got.code != cli.ExitRefused || got.stderr != "" {
 				t.Fatalf("exit %d: %s", got.code, got.stderr)
 			}
-			golden(t, "check-"+format, got.stdout)
+			golden.Check(t, *update, "check-"+format, got.stdout)
 		})
 	}
 }

@@ -60,7 +60,8 @@ func (i invocation) run(t *testing.T, args ...string) result {
 		Version: "1.2.3", Guests: map[string]string{"javascript": "sha256:" + strings.Repeat("0", 64)},
 		Backends: map[string]cli.Backend{"memory": {
 			Declarations: func() sandbox.Declarations { return sandboxtest.Declarations(i.engine) },
-			Start: func(func(string)) (router.Backend, func(context.Context) error, error) {
+			Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
+				//nolint:contextcheck // it is in memory
 				return sandboxtest.Backend(t, i.engine), func(context.Context) error { return nil }, nil
 			},
 		}},
@@ -71,25 +72,6 @@ func (i invocation) run(t *testing.T, args ...string) result {
 func run(t *testing.T, args ...string) result {
 	t.Helper()
 	return invocation{}.run(t, args...)
-}
-
-// golden compares with a file under testdata; -update writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; go test ./internal/cli -update writes it\n--- got\n%s\n--- want\n%s", path, got, want)
-	}
 }
 
 // write puts bytes into a file of the test's own.

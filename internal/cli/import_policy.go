@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,10 +50,17 @@ func (a *app) importPolicyCommand() *cobra.Command {
 		Example: `  sandboxctl import-policy --from aca sandbox.yaml > policy.tf
   kubectl get networkpolicy agents -o yaml | sandboxctl import-policy --from networkpolicy - --name agents --strict`,
 		Args: one("FILE: the other tool's rules, or - for standard input"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			source, ok := translate.ParseSource(from)
 			if !ok {
 				return badInput("--from %s: not one of %s", sandbox.Echo(from), strings.Join(sourceWords(), ", "))
+			}
+			if cmd.Flags().Changed("name") && !translate.IsLabel(name) {
+				return inInput("--name", &exit{ExitBadInput, sandbox.Finding{
+					Code: sandbox.CodeInvalidText, Path: sandbox.Path("name"), Found: sandbox.Echo(name),
+					Required: "an identifier of HCL: letters, digits, _ and -, starting with a letter",
+					Remedy:   "write a name such as " + strconv.Quote(translate.Label(name)),
+				}.Refusal(nil)})
 			}
 			b, err := a.readFile(args[0], translate.MaxInput)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/translate"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -27,7 +28,7 @@ func TestImportPolicyWritesThePolicyAndSaysWhatIsNotInIt(t *testing.T) {
 	if got.code != cli.ExitAllowed {
 		t.Fatalf("exit %d: %s", got.code, got.stderr)
 	}
-	golden(t, "import-docker", got.stdout+"--- standard error\n"+got.stderr)
+	golden.Check(t, *update, "import-docker", got.stdout+"--- standard error\n"+got.stderr)
 }
 
 func TestImportPolicyExitCodes(t *testing.T) {
@@ -58,6 +59,20 @@ func TestImportPolicyExitCodes(t *testing.T) {
 				t.Errorf("a policy was written: %s", got.stdout)
 			}
 		})
+	}
+}
+
+func TestImportPolicyTakesANameThatIsALabel(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "translate", "testdata", "docker.yaml")
+	if got := run(t, "import-policy", "--from", "docker", file, "--name", "build_tools"); got.code != cli.ExitAllowed || !strings.Contains(got.stdout, `"sandbox_policy" "build_tools"`) {
+		t.Errorf("exit %d\n%s", got.code, got.both())
+	}
+	for _, name := range []string{"", "build tools", "1st", "a\"b", "${x}", "ünï cödé"} {
+		got := run(t, "import-policy", "--from", "docker", file, "--name", name)
+		if got.code != cli.ExitBadInput || !strings.Contains(got.both(), "value.invalid_text at name") || got.stdout != "" {
+			t.Errorf("%q: exit %d\n%s", name, got.code, got.both())
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hclsource"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // locate says of every finding where it is written, where that is known: what
@@ -14,6 +15,9 @@ import (
 func (r *report) locate(target, source string) error {
 	dir := source
 	if source != "" {
+		if !isDirectory(source) {
+			return badInput("--source %s: no such directory", sandbox.Echo(source))
+		}
 		config, err := hclsource.Load(source)
 		if err != nil {
 			return &exit{ExitBadInput, err}

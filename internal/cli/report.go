@@ -32,6 +32,8 @@ type report struct {
 
 	// candidates are what can be compared with a baseline.
 	candidates []candidate
+	// standalone are the workloads of a plan that no manifest holds.
+	standalone []string
 	// place finds where something is written, where sources are known.
 	place func(i item) (hclsource.Place, bool)
 }

@@ -21,7 +21,9 @@ type junitSuite struct {
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
 	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr,omitempty"`
 	Cases    []junitCase `xml:"testcase"`
+	Output   *junitText  `xml:"system-out"`
 }
 
 // junitCase fails where something is refused or widened, is in error where there
@@ -33,6 +35,7 @@ type junitCase struct {
 	Line     int            `xml:"line,attr,omitempty"`
 	Failures []junitMessage `xml:"failure"`
 	Errors   []junitMessage `xml:"error"`
+	Skipped  *junitMessage  `xml:"skipped"`
 	Output   *junitText     `xml:"system-out"`
 }
 

@@ -53,7 +53,10 @@ deployment's configuration. It is never computed from the manifest that is opene
 The program's standard output goes to standard output, its standard error and
 everything else to standard error. What it writes is escaped, each line behind a
 marker; --raw passes its bytes on as they are. Outputs land below --out in a
-directory of this run, or with --flat in --out itself; nothing is overwritten.`
+directory of this run, or with --flat in --out itself; nothing is overwritten.
+
+With --format json standard output is one object: the exit code, what the program
+wrote, and what landed. What is no UTF-8 stands there in base64.`
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
@@ -85,6 +88,7 @@ func (a *app) runCommand() *cobra.Command {
 	for _, name := range []string{"manifest", "accept", "workload"} {
 		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
 	}
+	a.formatFlag(cmd, "text", "json")
 	return cmd
 }
 
@@ -97,6 +101,9 @@ type upload struct {
 }
 
 func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err error) {
+	if o.raw && a.format == "json" {
+		return badInput("--raw and --format json: bytes that are passed on as they are cannot stand in an object; give one of them")
+	}
 	if o.timeout <= 0 {
 		return badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
 	}
@@ -113,7 +120,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 		accept = append(accept, digest)
 	}
 	var heard notices
-	b, stop, err := a.start(a.backendFor(document, o), heard.hear)
+	b, stop, err := a.start(ctx, a.backendFor(document, o), heard.hear)
 	if err != nil {
 		return err
 	}
@@ -181,13 +188,15 @@ func (a *app) backendFor(document []byte, o runOptions) string {
 		}
 	}
 	for _, name := range sortedKeys(a.env.Backends) {
-		return name
+		if a.env.Backends[name].Probe == nil {
+			return name
+		}
 	}
 	return ""
 }
 
 // start makes the backend.
-func (a *app) start(name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
+func (a *app) start(ctx context.Context, name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
 	b, ok := a.env.Backends[name]
 	if !ok {
 		return nil, nil, sandbox.Finding{
@@ -196,7 +205,7 @@ func (a *app) start(name string, notice func(string)) (router.Backend, func(cont
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
 	}
-	return b.Start(notice)
+	return b.Start(ctx, notice)
 }
 
 // call runs the program in a sandbox that is gone afterwards.
@@ -237,6 +246,17 @@ func (a *app) execute(
 	if stopped, ok := errors.AsType[*sandbox.Stopped](err); ok {
 		result = stopped.Result
 	}
+	if a.format == "json" {
+		var landed []output.Landed
+		switch {
+		case err != nil:
+		case result.ExitCode != 0:
+			err = &exit{code: ExitProgram}
+		default:
+			landed, err = collect(ctx, s, spec, sink)
+		}
+		return a.printRun(s, result, took, landed, err)
+	}
 	if printErr := a.printProgram(result, o.raw); printErr != nil {
 		return errors.Join(err, printErr)
 	}
@@ -247,11 +267,7 @@ func (a *app) execute(
 	if result.ExitCode != 0 {
 		return &exit{code: ExitProgram}
 	}
-	var to output.Sink
-	if sink != nil {
-		to = sink
-	}
-	landed, err := output.Collect(ctx, s, spec, to)
+	landed, err := collect(ctx, s, spec, sink)
 	if err != nil {
 		return err
 	}
@@ -259,6 +275,14 @@ func (a *app) execute(
 		fmt.Fprintf(a.errs, "landed  %s (%s)  %s\n", plaintext.Value(l.Name), show.Bytes(l.Size), plaintext.Value(l.Handle))
 	}
 	return nil
+}
+
+// collect lands what the program made. A workload that lands nothing has no sink.
+func collect(ctx context.Context, s *sandbox.Session, spec sandbox.Spec, sink *output.DirSink) ([]output.Landed, error) {
+	if sink == nil {
+		return output.Collect(ctx, s, spec, nil)
+	}
+	return output.Collect(ctx, s, spec, sink)
 }
 
 // printProgram passes the program's output on.

@@ -2,12 +2,14 @@ package cli_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
@@ -73,7 +75,7 @@ func TestAProgramRunsAndItsOutputsLand(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got.stderr)
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(out, "*", "made.txt"))
+	files, err := filepath.Glob(filepath.Join(out, "*", "*", "made.txt"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("landed in %q, %v", files, err)
 	}
@@ -108,6 +110,38 @@ func TestWhatAProgramWritesIsMarkedUnlessRaw(t *testing.T) {
 	}
 	if got := (attempt{script: script, args: []string{"--raw"}}).run(t); got.stdout != "\x1b[2J::error::x" {
 		t.Errorf("%q", got.stdout)
+	}
+}
+
+func TestARunAsJSONIsOneObject(t *testing.T) {
+	t.Parallel()
+	type object struct {
+		Backend      string
+		ExitCode     *int `json:"exit_code"`
+		Stdout       string
+		Stderr       string
+		Landed       []struct{ Name, Handle string }
+		StdoutBase64 []byte `json:"stdout_base64"`
+	}
+	for _, row := range []struct {
+		name, script string
+		code, exits  int
+		landed       int
+	}{
+		{"a program that ends well", "out hello\nerr careful\nwrite made.txt 42", cli.ExitAllowed, 0, 1},
+		{"a program that does not", "out hello\nerr careful\nexit 3", cli.ExitProgram, 3, 0},
+	} {
+		got := attempt{script: row.script, args: []string{"--format", "json"}}.run(t)
+		var o object
+		if err := json.Unmarshal([]byte(got.stdout), &o); err != nil {
+			t.Fatalf("%s: %v in\n%s", row.name, err, got.both())
+		}
+		if got.code != row.code || o.ExitCode == nil || *o.ExitCode != row.exits || o.Stdout != "hello" || o.Stderr != "careful" || len(o.Landed) != row.landed {
+			t.Errorf("%s: exit %d with %+v", row.name, got.code, o)
+		}
+	}
+	if got := (attempt{script: "out hello", args: []string{"--format", "json", "--raw"}}).run(t); got.code != cli.ExitBadInput || got.stdout != "" {
+		t.Errorf("raw JSON: exit %d\n%s", got.code, got.both())
 	}
 }
 
@@ -207,8 +241,8 @@ func TestARefusedRunReadsAsThePlanDoes(t *testing.T) {
 		p.MinimumIsolation = sandbox.IsolationVM
 		p.DeniedCapabilities = sandbox.SetOf(sandbox.CapabilityRunCode)
 	})
-	golden(t, "run-refused", attempt{manifest: m}.run(t).both())
-	golden(t, "run-stopped", attempt{script: "loop", args: []string{"--timeout", "10ms"}}.run(t).both())
+	golden.Check(t, *update, "run-refused", attempt{manifest: m}.run(t).both())
+	golden.Check(t, *update, "run-stopped", attempt{script: "loop", args: []string{"--timeout", "10ms"}}.run(t).both())
 }
 
 func TestRunNeedsItsFlags(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/explain"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -84,15 +83,7 @@ func (a *app) why(o whyOptions) (explain.Answer, error) {
 		return explain.Answer{}, inInput(o.manifest, err)
 	}
 	answer, err := explain.Why(m, explain.Question{
-		Request: request, Workload: o.workload,
-		Judge: func(m manifest.Manifest) map[string]sandbox.Decision {
-			decisions := map[string]sandbox.Decision{}
-			answers, _ := decide(m, book)
-			for _, d := range answers {
-				decisions[d.Workload] = d.Decision
-			}
-			return decisions
-		},
+		Request: request, Workload: o.workload, Backends: book.known(),
 	})
 	if err != nil {
 		return answer, inInput(o.manifest, &exit{ExitBadInput, err})

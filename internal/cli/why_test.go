@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -45,7 +46,7 @@ func TestWhySaysWhatAllowsAndWhatRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := run(t, append([]string{"why"}, row.args...)...)
-			golden(t, name, got.both())
+			golden.Check(t, *update, name, got.both())
 			if got.code != row.code {
 				t.Errorf("exit code %d, want %d", got.code, row.code)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -37,7 +38,7 @@ func TestShowPutsThePostureIntoWords(t *testing.T) {
 	for name, m := range map[string]manifest.Manifest{"show-small": fitting(), "show-imposed": imposed()} {
 		path, _ := encode(t, m)
 		got := run(t, "show", path)
-		golden(t, name, got.both())
+		golden.Check(t, *update, name, got.both())
 		if got.code != cli.ExitAllowed {
 			t.Errorf("%s: exit code %d", name, got.code)
 		}
@@ -71,12 +72,12 @@ func TestWhatDocumentsSayIsEscaped(t *testing.T) {
 func TestHelpIsShortAndSaysTheExitCodes(t *testing.T) {
 	t.Parallel()
 	got := run(t, "--help")
-	golden(t, "help", got.both())
+	golden.Check(t, *update, "help", got.both())
 	for _, command := range []string{"check", "run", "why", "diff"} {
 		if got := run(t, command, "--help"); !strings.Contains(got.stdout, "Exit codes:") || got.code != 0 {
 			t.Errorf("%s: %s", command, got.both())
 		}
-		golden(t, "help-"+command, run(t, command, "--help").both())
+		golden.Check(t, *update, "help-"+command, run(t, command, "--help").both())
 	}
 }
 
@@ -92,8 +93,8 @@ func TestFactsAreWhatBackendFactsTakes(t *testing.T) {
 			t.Errorf("%s", got.both())
 		}
 	}
-	golden(t, "facts-memory", run(t, "facts", "--backend", "memory").both())
-	golden(t, "facts-acas", run(t, "facts", "--backend", "acas").both())
+	golden.Check(t, *update, "facts-memory", run(t, "facts", "--backend", "memory").both())
+	golden.Check(t, *update, "facts-acas", run(t, "facts", "--backend", "acas").both())
 	for _, args := range [][]string{{"facts", "--format", "json"}, {"facts", "--backend", "dokcer"}} {
 		if got := run(t, args...); got.code != cli.ExitBadInput {
 			t.Errorf("%q: %d %s", args, got.code, got.both())
@@ -114,7 +115,7 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	if got := run(t, "explain", "egress.not_within_policy", "at", "egress_hosts[1]"); got.code != cli.ExitAllowed {
 		t.Errorf("a whole last line is not explained: %s", got.both())
 	}
-	golden(t, "explain", run(t, "explain", "isolation.below_floor").both())
+	golden.Check(t, *update, "explain", run(t, "explain", "isolation.below_floor").both())
 	if got := run(t, "--version"); got.code != cli.ExitAllowed || got.stdout != "sandboxctl version 1.2.3\n" {
 		t.Error(got.both())
 	}

@@ -1,38 +1,65 @@
 // Package conformance holds the probes that every backend has to pass, as data: a
 // suite is a list of named probes, a probe is one sentence and one function. It
-// knows no test framework and no backend; package sandboxtest is the public door.
+// knows no test framework and no backend; package sandboxtest is the public door,
+// `sandboxctl conformance` the one for everybody else.
 //
 // Read [Subject] for what a backend's author supplies and [Run] for what comes
-// back. Every probe runs, whatever became of those before it. A probe that cannot
-// be asked is a skip with its reason, never a pass.
+// back. Every probe runs, whatever became of those before it. A probe whose
+// capability is missing is a skip that names it; an attack that could not be
+// staged is [NotShown], which fails its suite: it is never a pass.
+//
+// Attacks from within are made by the program of package prober, which is uploaded
+// like any other file. That they work where nothing is in their way is shown by
+// this package's own tests, over an engine that holds nothing.
 package conformance
 
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // Subject is the backend under test.
 type Subject struct {
-	// Name is for reports.
+	// Name is for reports; empty is the backend's own.
 	Name string
 	// Backend serves the sandboxes.
 	Backend Backend
 	// Spec is the workload to acquire, with every capability the backend offers.
 	Spec sandbox.Spec
+	// Only names the suites to run, or single probes as SUITE/probe; nil is all.
+	Only []string
+	// Must names suites that are about this subject. One whose gate the spec does
+	// not require is an error of the run instead of a skip.
+	Must []string
+
 	// Behind opens a sandbox from behind the layer under test, to plant attacks and
-	// to see what became of them. Nil where there is no such way; the probes that
-	// need links are then skipped.
+	// to see what became of them. Where it is nil they are planted from within, by
+	// a program, if the spec requires exec; else those probes are skipped.
 	Behind func(instanceID string) (Guest, error)
+	// Reclaim removes a directory of the sandbox as the framework's own clean-up
+	// does: an absolute path, wherever it lies. Nil is a backend without reclaim.
+	Reclaim func(ctx context.Context, instanceID, dir string) error
+	// Left lists what the machine holds for the backend: processes, mounts, groups,
+	// folders. Nil where nobody can tell; the probes that compare are then skipped.
+	Left func(ctx context.Context) ([]string, error)
+
+	// Architecture is the guest's processor, as Go calls it; empty is this one's.
+	Architecture string
 	// Programs are sources in the backend's own language, for run_code.
 	Programs Programs
+	// Bounds are what one sandbox may use up.
+	Bounds Bounds
+
+	// Progress, where it is not nil, is told what became of each probe.
+	Progress func(Result)
 }
 
 // Backend is what the probes call.
 type Backend interface {
+	Name() string
+	Declarations() sandbox.Declarations
 	Acquire(ctx context.Context, req sandbox.AcquireRequest) (sandbox.Acquired, error)
 	Dispose(ctx context.Context, req sandbox.DisposeRequest) *sandbox.DisposalFailure
 	DisposeScope(ctx context.Context, owner, scope, thread string) sandbox.ScopeDisposal
@@ -40,7 +67,8 @@ type Backend interface {
 
 // Guest is a guest's file system without the layer under test. Paths are absolute;
 // making something makes its parents. A guest that has no such thing as a link or
-// a pipe answers [ErrNoSuchThing].
+// a pipe answers [ErrNoSuchThing]; one whose own principal may not do it answers
+// an error that is [ErrGuestCannot].
 type Guest interface {
 	Mkdir(path string) error
 	WriteFile(path string, data []byte) error
@@ -53,6 +81,10 @@ type Guest interface {
 
 // ErrNoSuchThing says that a guest cannot hold what was to be planted.
 var ErrNoSuchThing = errors.New("this guest has no such thing")
+
+// ErrGuestCannot says that the guest's own principal was kept from doing what was
+// to be planted. An attack that starts there is impossible.
+var ErrGuestCannot = errors.New("the guest itself cannot do that")
 
 // Programs are the sources that run_code is probed with. An empty one skips its
 // probe.
@@ -73,24 +105,18 @@ type Programs struct {
 	WriteFile string
 }
 
-// Result is what became of one probe.
-type Result struct {
-	Suite   string
-	Probe   string
-	Outcome Outcome
-	// Detail says why a probe failed or was skipped.
-	Detail string
+// Bounds are what one sandbox may use up, as it is configured. A zero is a bound
+// that the backend does not state: the probe of what it would hold is skipped.
+type Bounds struct {
+	// MemoryBytes is for all processes of one sandbox together.
+	MemoryBytes int64
+	// Processes is how many there may be, threads counted as the backend does.
+	Processes int64
+	// StorageBytes and Files are for what the guest writes, in each place that it
+	// can write to.
+	StorageBytes int64
+	Files        int64
 }
-
-// Outcome of a probe.
-type Outcome string
-
-// The outcomes.
-const (
-	Pass Outcome = "pass"
-	Fail Outcome = "fail"
-	Skip Outcome = "skip"
-)
 
 // Suite is a list of probes behind one capability; without it the suite is not
 // about this backend.
@@ -105,6 +131,9 @@ type Probe struct {
 	Name string
 	// Needs are the capabilities beyond the gate.
 	Needs []sandbox.Capability
+	// Missing, where it is not nil, says what else the subject lacks; empty is
+	// nothing.
+	Missing func(Subject) string
 	// Layout is what stands in the sandbox when the probe begins.
 	Layout Layout
 	Run    func(ctx context.Context, s *Scene) error
@@ -121,75 +150,18 @@ const (
 	// are written through it.
 	Files
 	// Links: those, a neighbour of the work directory with secrets in it, and
-	// links that lead there.
+	// links that lead there. That following them reaches the secrets is checked
+	// before the probe begins.
 	Links
 )
 
 // Suites lists all suites in the order they run.
 func Suites() []Suite {
-	return []Suite{filesOut(), filesIn(), filesList(), filesDelete(), runCode(), reuse()}
-}
-
-// Run runs every suite against the subject. The error is the subject's own: one
-// that cannot be probed at all.
-func Run(ctx context.Context, subject Subject) ([]Result, error) {
-	if subject.Backend == nil || subject.Spec.Kind == "" {
-		return nil, errors.New("a subject names a backend and a spec with its kind")
+	return []Suite{
+		filesOut(), filesIn(), filesList(), filesDelete(), races(),
+		execs(), badPrograms(), runCode(),
+		storageBase(), reclaim(), reach(),
+		freshAcquire(), reuse(), callScope(), instanceDisposal(), nothingLeftBehind(),
+		boundary(), resources(),
 	}
-	if subject.Spec.WorkDir == "" {
-		subject.Spec.WorkDir = sandbox.DefaultWorkDir
-	}
-	var results []Result
-	for _, suite := range Suites() {
-		for i, probe := range suite.Probes {
-			outcome, detail := runProbe(ctx, subject, suite, probe, i)
-			results = append(results, Result{Suite: suite.Name, Probe: probe.Name, Outcome: outcome, Detail: detail})
-		}
-	}
-	return results, nil
-}
-
-// errSkip ends a probe that cannot be asked.
-var errSkip = errors.New("skipped")
-
-func skip(reason string) error { return fmt.Errorf("%w: %s", errSkip, reason) }
-
-func runProbe(ctx context.Context, subject Subject, suite Suite, probe Probe, n int) (outcome Outcome, detail string) {
-	defer func() {
-		if r := recover(); r != nil {
-			outcome, detail = Fail, fmt.Sprintf("panicked: %v", r)
-		}
-	}()
-	needs := probe.Needs
-	if suite.Gate != sandbox.CapabilityUnspecified {
-		needs = append([]sandbox.Capability{suite.Gate}, needs...)
-	}
-	for _, need := range needs {
-		if !subject.Spec.RequiredCapabilities().Has(need) {
-			return Skip, "without " + need.String()
-		}
-	}
-	switch {
-	case subject.Behind != nil || probe.Layout == Empty:
-	case probe.Layout == Links:
-		return Skip, "no way to plant links behind the layer"
-	case !subject.Spec.RequiredCapabilities().Has(sandbox.CapabilityFilesIn), !subject.Spec.RequiredCapabilities().Has(sandbox.CapabilityFilesOut):
-		return Skip, "no way to plant files and look at them, neither behind the layer nor through it"
-	}
-	scene, err := newScene(ctx, subject, fmt.Sprintf("%s-%d", suite.Name, n), probe.Layout)
-	if err == nil {
-		err = probe.Run(ctx, scene)
-	}
-	if scene != nil {
-		if failure := scene.dispose(ctx); err == nil && failure != nil {
-			err = fmt.Errorf("afterwards: %w", failure)
-		}
-	}
-	switch {
-	case err == nil:
-		return Pass, ""
-	case errors.Is(err, errSkip), errors.Is(err, ErrNoSuchThing):
-		return Skip, err.Error()
-	}
-	return Fail, err.Error()
 }

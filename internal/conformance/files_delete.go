@@ -38,18 +38,18 @@ func filesDelete() Suite {
 		}},
 		{Name: "a-path-through-a-linked-parent-is-refused", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return both(func(recursive bool) error {
-				return errors.Join(removeRefused(ctx, s, "link-dir/secret.txt", recursive, sandbox.ErrValue),
-					removeRefused(ctx, s, "link-dir/sub", recursive, sandbox.ErrValue),
+				return errors.Join(s.removeRefused(ctx, "link-dir/secret.txt", recursive, sandbox.ErrValue),
+					s.removeRefused(ctx, "link-dir/sub", recursive, sandbox.ErrValue),
 					s.survives(ctx, s.outside+"/secret.txt", secret), s.survives(ctx, s.outside+"/sub/leaf.txt", secret))
 			})
 		}},
 		{Name: "a-directory-needs-recursive", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
-			return errors.Join(removeRefused(ctx, s, "real", false, sandbox.ErrOS), s.survives(ctx, s.work+"/real/inside.txt", insideText))
+			return errors.Join(s.removeRefused(ctx, "real", false, sandbox.ErrOS), s.survives(ctx, s.work+"/real/inside.txt", insideText))
 		}},
 		{Name: "an-empty-directory-needs-recursive", Needs: []sandbox.Capability{sandbox.CapabilityFilesIn}, Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			return errors.Join(
 				s.mustWrite(ctx, "empty/passing", ""), s.Remove(ctx, "empty/passing", false),
-				removeRefused(ctx, s, "empty", false, sandbox.ErrOS),
+				s.removeRefused(ctx, "empty", false, sandbox.ErrOS),
 				s.Remove(ctx, "empty", true), s.absent(ctx, s.work+"/empty"))
 		}},
 		{Name: "recursive-removes-the-tree", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
@@ -63,29 +63,43 @@ func filesDelete() Suite {
 		}},
 		{Name: "the-work-directory-is-refused", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			return both(func(recursive bool) error {
-				return errors.Join(removeRefused(ctx, s, ".", recursive, sandbox.ErrValue),
-					removeRefused(ctx, s, "real/..", recursive, sandbox.ErrValue), s.survives(ctx, s.work+"/plain.txt", plainText))
+				return errors.Join(s.removeRefused(ctx, ".", recursive, sandbox.ErrValue),
+					s.removeRefused(ctx, "real/..", recursive, sandbox.ErrValue), s.survives(ctx, s.work+"/plain.txt", plainText))
 			})
 		}},
 		{Name: "a-path-outside-is-refused", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
 			return both(func(recursive bool) error {
-				return errors.Join(removeRefused(ctx, s, "../"+base(s.outside), recursive, sandbox.ErrValue),
-					removeRefused(ctx, s, s.outside+"/secret.txt", recursive, sandbox.ErrValue),
+				return errors.Join(s.removeRefused(ctx, s.relative(s.outside), recursive, sandbox.ErrValue),
+					s.removeRefused(ctx, s.outside+"/secret.txt", recursive, sandbox.ErrValue),
 					s.survives(ctx, s.outside+"/secret.txt", secret))
 			})
 		}},
+		{Name: "a-linked-ancestor-of-the-work-directory", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
+			return s.belowLink(ctx, func(below *Scene) error {
+				return errors.Join(below.removeRefused(ctx, "leaf.txt", true, sandbox.ErrValue), s.survives(ctx, s.outside+"/sub/leaf.txt", secret))
+			})
+		}},
+		{Name: "text-that-is-no-path-is-refused", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
+			var errs []error
+			for _, path := range badPaths {
+				errs = append(errs, s.removeRefused(ctx, path, true, sandbox.ErrValue))
+			}
+			return errors.Join(errs...)
+		}},
+		{Name: "a-huge-directory-goes", Layout: Files, Needs: exec, Run: func(ctx context.Context, s *Scene) error {
+			if _, err := s.do(ctx, "many", s.work+"/many", "5000"); err != nil {
+				return notShown("making files: %v", err)
+			}
+			return errors.Join(s.Remove(ctx, "many", true), s.absent(ctx, s.work+"/many"), s.survives(ctx, s.work+"/plain.txt", plainText))
+		}},
 		{Name: "a-linked-work-directory", Layout: Links, Run: func(ctx context.Context, s *Scene) error {
-			if err := linkWorkDir(s); err != nil {
+			if err := s.linkWorkDir(); err != nil {
 				return err
 			}
 			return both(func(recursive bool) error {
-				return errors.Join(removeRefused(ctx, s, "secret.txt", recursive, sandbox.ErrValue),
+				return errors.Join(s.removeRefused(ctx, "secret.txt", recursive, sandbox.ErrValue),
 					s.survives(ctx, s.outside+"/secret.txt", secret))
 			})
 		}},
 	}}
-}
-
-func removeRefused(ctx context.Context, s *Scene, path string, recursive bool, family sandbox.Family) error {
-	return refused("removing "+path, s.Remove(ctx, path, recursive), family)
 }

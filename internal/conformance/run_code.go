@@ -41,7 +41,8 @@ func runCode() Suite {
 		}},
 		{Name: "a-cancelled-call-is-the-callers", Run: func(ctx context.Context, s *Scene) error {
 			ctx, cancel := context.WithCancel(ctx)
-			cancel()
+			defer cancel()
+			defer time.AfterFunc(loopBound, cancel).Stop()
 			_, err := s.program(ctx, s.subject.Programs.Loop, sandbox.Program{})
 			switch {
 			case errors.Is(err, errSkip):
@@ -83,7 +84,7 @@ func runCode() Suite {
 
 func (s *Scene) program(ctx context.Context, source string, p sandbox.Program) (sandbox.ExecResult, error) {
 	if source == "" {
-		return sandbox.ExecResult{}, skip("the subject has no such program")
+		return sandbox.ExecResult{}, skip("without such a program in the backend's language")
 	}
 	p.Source = []byte(source)
 	return s.RunCode(ctx, p)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -16,16 +17,26 @@ type Scene struct {
 	*sandbox.Session
 	subject Subject
 	request sandbox.AcquireRequest
-	guest   Guest
+	origin  sandbox.Origin
 	work    string
 	outside string
+
+	// guest is the way behind the layer, or from within, once something is planted.
+	guest Guest
+	// inside is the prober in this sandbox, once it is needed.
+	inside *foothold
+	// beside are other sandboxes that the probe acquired, to be disposed with it;
+	// neighbours share the list.
+	beside *[]sandbox.DisposeRequest
+	// cleanup takes away what the probe put on this machine.
+	cleanup []func()
 }
 
 const (
 	owner       = "conformance"
 	otherOwner  = "conformance-other"
 	scope       = "conformance-scope"
-	maxRead     = 1 << 20
+	maxRead     = 16 << 20
 	secret      = "must not cross"
 	insideText  = "a legitimate output\n"
 	plainText   = "plain"
@@ -33,11 +44,10 @@ const (
 	otherDigest = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-func newScene(ctx context.Context, subject Subject, thread string, layout Layout) (*Scene, error) {
+// newScene acquires a sandbox for a key that nothing was acquired for.
+func newScene(ctx context.Context, subject Subject, thread string) (*Scene, error) {
 	s := &Scene{
-		subject: subject, work: subject.Spec.WorkDir,
-		// The neighbour shares the work directory's spelling as a prefix on purpose.
-		outside: subject.Spec.WorkDir + "-outside",
+		subject: subject, work: subject.Spec.WorkDir, beside: &[]sandbox.DisposeRequest{},
 		request: sandbox.AcquireRequest{
 			Owner: owner, Key: sandbox.Key{Scope: scope, Thread: thread, Agent: "agent"},
 			Spec: subject.Spec, SpecDigest: specDigest, PolicyDigest: specDigest,
@@ -47,46 +57,58 @@ func newScene(ctx context.Context, subject Subject, thread string, layout Layout
 	if err != nil {
 		return nil, fmt.Errorf("acquire: %w", err)
 	}
-	s.Session = acquired.Session
+	s.Session, s.origin = acquired.Session, acquired.Origin
 	if acquired.Origin != sandbox.OriginCreated {
 		return s, fmt.Errorf("a fresh key got a sandbox that was %s", acquired.Origin)
 	}
-	return s, s.plant(ctx, layout)
+	return s, nil
 }
 
-// plant lays out plain files that must stay usable and, where links are wanted,
-// the attack: links in the work directory that lead to its neighbour.
-func (s *Scene) plant(ctx context.Context, layout Layout) (err error) {
-	if layout == Empty {
-		return nil
+// neighbour acquires another sandbox of the subject for as long as the probe lasts.
+func (s *Scene) neighbour(ctx context.Context, change func(*sandbox.AcquireRequest)) (*Scene, sandbox.Origin, error) {
+	other := &Scene{subject: s.subject, work: s.work, request: s.request, beside: s.beside}
+	change(&other.request)
+	acquired, err := s.subject.Backend.Acquire(ctx, other.request)
+	if err != nil {
+		return nil, 0, fmt.Errorf("acquiring another sandbox: %w", err)
 	}
-	if s.subject.Behind == nil {
-		return errors.Join(s.mustWrite(ctx, "real/inside.txt", insideText), s.mustWrite(ctx, "plain.txt", plainText))
-	}
-	if s.guest, err = s.subject.Behind(s.Info().InstanceID); err != nil {
-		return fmt.Errorf("behind the layer: %w", err)
-	}
-	err = errors.Join(
-		s.guest.WriteFile(s.work+"/real/inside.txt", []byte(insideText)),
-		s.guest.WriteFile(s.work+"/plain.txt", []byte(plainText)),
-	)
-	if err != nil || layout == Files {
-		return err
-	}
-	return errors.Join(
-		s.guest.WriteFile(s.outside+"/secret.txt", []byte(secret)),
-		s.guest.WriteFile(s.outside+"/sub/leaf.txt", []byte(secret)),
-		s.guest.Symlink(s.work+"/link-dir", s.outside),
-		s.guest.Symlink(s.work+"/link-file", s.outside+"/secret.txt"),
-	)
+	other.Session, other.origin = acquired.Session, acquired.Origin
+	s.alsoDispose(sandbox.DisposeRequest{Owner: other.request.Owner, Key: other.request.Key, Kind: other.request.Spec.Kind})
+	return other, acquired.Origin, nil
 }
 
+func (s *Scene) alsoDispose(req sandbox.DisposeRequest) { *s.beside = append(*s.beside, req) }
+
+// dispose removes everything that the probe acquired.
 func (s *Scene) dispose(ctx context.Context) error {
-	failure := s.subject.Backend.Dispose(ctx, sandbox.DisposeRequest{Owner: owner, Key: s.request.Key})
-	if failure != nil {
+	var failures []*sandbox.DisposalFailure
+	for _, req := range append(*s.beside, sandbox.DisposeRequest{Owner: owner, Key: s.request.Key}) {
+		failures = append(failures, s.subject.Backend.Dispose(ctx, req))
+	}
+	*s.beside = nil
+	if failure := sandbox.FoldDisposalFailures(failures...); failure != nil {
 		return failure
 	}
 	return nil
+}
+
+// close takes away what the probe put on this machine, the latest first.
+func (s *Scene) close() {
+	for _, undo := range slices.Backward(s.cleanup) {
+		undo()
+	}
+	s.cleanup = nil
+}
+
+// again acquires what the scene has once more.
+func (s *Scene) again(ctx context.Context) (sandbox.Acquired, error) {
+	return s.subject.Backend.Acquire(ctx, s.request)
+}
+
+// relative is an absolute path of the guest as it is written from the work
+// directory, with as many steps up as there are.
+func (s *Scene) relative(path string) string {
+	return strings.Repeat("../", strings.Count(strings.TrimSuffix(s.work, "/"), "/")) + strings.TrimPrefix(path, "/")
 }
 
 // write puts text at a path through the layer.
@@ -108,10 +130,20 @@ func (s *Scene) holds(ctx context.Context, path string, want []byte) error {
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", path, err)
 	}
-	if !bytes.Equal(got, want) {
-		return fmt.Errorf("reading %s gave %d bytes that differ from the %d written", path, len(got), len(want))
+	return same("reading "+path, got, want)
+}
+
+// same compares bytes and says where they part.
+func same(what string, got, want []byte) error {
+	if bytes.Equal(got, want) {
+		return nil
 	}
-	return nil
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	return fmt.Errorf("%s gave %d bytes instead of %d, different from byte %d on: %s", what, len(got), len(want), at,
+		sandbox.Echo(string(got[at:min(len(got), at+40)])))
 }
 
 // survives checks that a file still holds what it held: from behind, or through
@@ -151,12 +183,23 @@ func (s *Scene) absent(ctx context.Context, path string) error {
 }
 
 // refused checks that a call failed with exactly the family that is promised.
-func refused(what string, err error, family sandbox.Family) error {
+func refused(what string, err error, families ...sandbox.Family) error {
 	switch {
 	case err == nil:
 		return fmt.Errorf("%s was let through", what)
-	case !errors.Is(err, family):
-		return fmt.Errorf("%s failed otherwise than %q: %w", what, string(family), err)
+	case !slices.ContainsFunc(families, func(f sandbox.Family) bool { return errors.Is(err, f) }):
+		return fmt.Errorf("%s failed otherwise than %q: %w", what, families, err)
+	}
+	return nil
+}
+
+// coded is [refused] for one code.
+func coded(what string, err error, code sandbox.Code) error {
+	switch {
+	case err == nil:
+		return fmt.Errorf("%s was let through", what)
+	case !errors.Is(err, code):
+		return fmt.Errorf("%s failed otherwise than %s: %w", what, code, err)
 	}
 	return nil
 }
@@ -174,3 +217,26 @@ func (s *Scene) readRefused(ctx context.Context, path string, family sandbox.Fam
 	}
 	return refused("reading "+path, err, family)
 }
+
+func (s *Scene) statRefused(ctx context.Context, path string) error {
+	_, err := s.Stat(ctx, path)
+	return refused("stat of "+path, err, sandbox.ErrValue)
+}
+
+func (s *Scene) listRefused(ctx context.Context, path string) error {
+	entries, err := s.List(ctx, path)
+	if len(entries) > 0 {
+		return fmt.Errorf("listing %s gave %d entries", path, len(entries))
+	}
+	return refused("listing "+path, err, sandbox.ErrValue)
+}
+
+func (s *Scene) writeRefused(ctx context.Context, path string) error {
+	return refused("writing "+path, s.write(ctx, path, "must not land"), sandbox.ErrValue)
+}
+
+func (s *Scene) removeRefused(ctx context.Context, path string, recursive bool, family sandbox.Family) error {
+	return refused("removing "+path, s.Remove(ctx, path, recursive), family)
+}
+
+func (s *Scene) has(c sandbox.Capability) bool { return s.subject.has(c) }

@@ -70,9 +70,7 @@ func Compare(before, after Document) (Difference, error) {
 	d.Change = direction(d.Widened, d.Narrowed).String()
 	for _, c := range changes {
 		s := subjectOf(c)
-		earlier, was := before.egressOf(c)
-		later, is := after.egressOf(c)
-		s.reach(earlier, was, later, is)
+		s.reach(c.Comparison)
 		d.Subjects = append(d.Subjects, s)
 	}
 	return d, nil

@@ -19,40 +19,11 @@ type Edit struct {
 	// Remove are entries to take out. One that is wider than the request takes away
 	// more than that.
 	Remove []Rule `json:"remove,omitempty"`
+	// Change are rules to change, as they are; the lines show what becomes of them.
+	Change []Rule `json:"change,omitempty"`
 	// HCL are lines to type: attributes as they read afterwards, with a comment
 	// where something long stays as it is.
 	HCL []string `json:"hcl,omitempty"`
-}
-
-// allow edits every policy and the workload that refuse the request, each by no
-// more than the request, as far as a rule can say that.
-func allow(m manifest.Manifest, name string, r egress.Request, opinions []policy.Opinion) (manifest.Manifest, []Edit) {
-	var edits []Edit
-	layers := m.Layers()
-	for i, o := range opinions {
-		if o.Verdict == sandbox.Allow {
-			continue
-		}
-		edit := Edit{Where: o.Source}
-		switch {
-		case i == len(layers):
-			spec := m.Workloads[name]
-			edit.open(&spec.Egress, r, o)
-			m.Workloads = maps.Clone(m.Workloads)
-			m.Workloads[name] = spec
-		default:
-			p := layers[i].Policy
-			edit.permit(&p.NeverReaches, o)
-			edit.open(&p.Egress, r, o)
-			if i == len(layers)-1 {
-				m.Policy = p
-			} else {
-				m.HostPolicy = &p
-			}
-		}
-		edits = append(edits, edit)
-	}
-	return m, edits
 }
 
 // permit takes out of never_reaches what names the request.
@@ -66,47 +37,6 @@ func (e *Edit) permit(never *[]string, o policy.Opinion) {
 	})
 	*never = kept
 	e.list("never_reaches", kept, "")
-}
-
-// open adds what admits the request, unless something does already.
-func (e *Edit) open(eg *sandbox.Egress, r egress.Request, o policy.Opinion) {
-	if o.Mode != sandbox.EgressClosed && (o.Mode != sandbox.EgressAllowlist || len(o.By) > 0) {
-		return
-	}
-	if eg.Mode != sandbox.EgressAllowlist {
-		eg.Mode = sandbox.EgressAllowlist
-		e.HCL = append(e.HCL, `egress_mode = "allowlist"`)
-	}
-	add := egress.AdditionFor(r)
-	if add.Short {
-		eg.Hosts = append(slices.Clone(eg.Hosts), add.Rule.Host)
-		e.list("egress_hosts", eg.Hosts, add.Rule.Host)
-		return
-	}
-	key := freeKey(add.Key(), eg.Rules)
-	line := add.HCL(key)
-	if len(eg.Rules) == 0 {
-		e.HCL = append(e.HCL, "egress_rules = {", "  "+line, "}")
-	} else {
-		e.HCL = append(e.HCL, "egress_rules = {", "  # the rules there are, and", "  "+line, "}")
-	}
-	rules := maps.Clone(eg.Rules)
-	if rules == nil {
-		rules = map[string]sandbox.EgressRule{}
-	}
-	rules[key] = add.Rule
-	eg.Rules = rules
-}
-
-// freeKey is a key that is not taken, like base.
-func freeKey(base string, taken map[string]sandbox.EgressRule) string {
-	key := base
-	for n := 2; ; n++ {
-		if _, ok := taken[key]; !ok {
-			return key
-		}
-		key = base + "_" + strconv.Itoa(n)
-	}
 }
 
 // refuse takes out of the workload what admits the request. The policies are left

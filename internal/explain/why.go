@@ -31,7 +31,8 @@ type WorkloadAnswer struct {
 	Refused []string `json:"refused,omitempty"`
 	// Edits turn the answer, all of them together.
 	Edits []Edit `json:"edits,omitempty"`
-	// Afterwards is what would refuse the workload once it was edited so.
+	// Afterwards is what would refuse the workload however its rules and those of the
+	// policies were edited. There are no edits then.
 	Afterwards []string `json:"afterwards,omitempty"`
 }
 
@@ -59,9 +60,9 @@ type Question struct {
 	Request egress.Request
 	// Workload is the one workload to answer for; empty is all.
 	Workload string
-	// Judge decides all workloads of a manifest; see package router. Nil judges
-	// none of them: then only the rules count.
-	Judge func(manifest.Manifest) map[string]sandbox.Decision
+	// Backends are the declarations by which the workloads are judged as a router
+	// would. Nil judges none of them: then only the rules count.
+	Backends []sandbox.Declarations
 }
 
 // Why answers for one workload of a manifest, or for each. The manifest was parsed,
@@ -75,55 +76,112 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 		}
 		names = []string{q.Workload}
 	}
-	layers := m.Layers()
-	compiled, _ := policy.CompilePolicy(layers...)
-	policies := compiled.Opinions(q.Request)
-	decisions := q.judge(m)
+	w := asking{Question: q, manifest: m, judge: policy.NewJudge(m.Layers()...), edited: make(map[int]*policy.Judge)}
+	w.backends = w.judge.CompileBackends(q.Backends, m.Guarantees)
+	policies := w.judge.Policy().Opinions(q.Request)
 	answer := Answer{Request: requestText(q.Request), Workloads: make([]WorkloadAnswer, 0, len(names))}
 	for _, name := range names {
-		spec, _ := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
-		own := spec.Opinion(q.Request)
-		own.Source = workloadSource(name)
-		opinions := append(slices.Clone(policies), own)
-		w := WorkloadAnswer{Workload: name, Allowed: true}
-		for i, o := range opinions {
-			mode := m.Workloads[name].Egress.Mode
-			if i < len(layers) {
-				mode = layers[i].Policy.Egress.Mode
-			}
-			w.Layers = append(w.Layers, layerOf(o, mode))
-			w.Allowed = w.Allowed && o.Verdict == sandbox.Allow
-		}
-		w.Refused = reasons(decisions[name])
-		switch {
-		case w.Allowed && len(w.Refused) > 0:
-			w.Allowed = false // and no edit of rules helps
-		case w.Allowed:
-			_, w.Edits = refuse(m, name, own)
-		case !blocked(opinions):
-			edited, edits := allow(m, name, q.Request, opinions)
-			w.Edits = edits
-			if len(w.Refused) == 0 {
-				w.Afterwards = reasons(q.judge(edited)[name])
-			}
-		}
-		answer.Allowed = answer.Allowed || w.Allowed
-		answer.Workloads = append(answer.Workloads, w)
+		one := w.answer(name, policies)
+		answer.Allowed = answer.Allowed || one.Allowed
+		answer.Workloads = append(answer.Workloads, one)
 	}
 	return answer, nil
 }
 
-func (q Question) judge(m manifest.Manifest) map[string]sandbox.Decision {
-	if q.Judge == nil {
-		return nil
-	}
-	return q.Judge(m)
+// asking is a question about a manifest, with what was compiled for it.
+type asking struct {
+	Question
+	manifest manifest.Manifest
+	judge    *policy.Judge
+	backends policy.Backends
+	// edited are the judges under edited policies, by the number of the edit.
+	edited map[int]*policy.Judge
 }
 
-// reasons are the findings that deny, each as its place and what was found.
-func reasons(d sandbox.Decision) []string {
+// answer answers for one workload.
+func (q *asking) answer(name string, policies []policy.Opinion) WorkloadAnswer {
+	asks := q.judge.Case(policy.Ask{Spec: q.manifest.Workloads[name]})
+	own := asks.Spec().Opinion(q.Request)
+	own.Source = policy.WorkloadSubject(name)
+	opinions := append(slices.Clone(policies), own)
+	layers := q.manifest.Layers()
+	w := WorkloadAnswer{Workload: name, Allowed: true}
+	for i, o := range opinions {
+		mode := q.manifest.Workloads[name].Egress.Mode
+		if i < len(layers) {
+			mode = layers[i].Policy.Egress.Mode
+		}
+		w.Layers = append(w.Layers, layerOf(o, mode))
+		w.Allowed = w.Allowed && o.Verdict == sandbox.Allow
+	}
+	w.Refused = q.reasons(asks)
+	switch {
+	case w.Allowed && len(w.Refused) > 0:
+		w.Allowed = false // and no edit of rules helps
+	case w.Allowed:
+		_, w.Edits = refuse(q.manifest, name, own)
+	case !blocked(opinions):
+		q.allow(&w, opinions)
+	}
+	return w
+}
+
+const (
+	// maxTurns is how many ways to admit a request are tried.
+	maxTurns = 16
+	// fewTurns is how many where policies are so large that trying one takes long.
+	fewTurns, largePolicy = 2, 10_000
+)
+
+// allow finds the smallest edit after which the workload is admitted and may make
+// the request: each is made and judged before it is proposed. Where the workload is
+// refused anyway, the smallest that lets its rules admit the request is proposed;
+// where every edit gets it refused, none is, and Afterwards says why.
+func (q *asking) allow(w *WorkloadAnswer, opinions []policy.Opinion) {
+	left := maxTurns
+	if slices.ContainsFunc(opinions, func(o policy.Opinion) bool { return o.Rules > largePolicy }) {
+		left = fewTurns
+	}
+	var smallest *turn
+	for t := range turns(q.manifest, w.Workload, q.Request, opinions) {
+		if left--; left < 0 {
+			break
+		}
+		judge := q.edited[t.policies]
+		if judge == nil {
+			judge = policy.NewJudge(t.manifest.Layers()...)
+			q.edited[t.policies] = judge
+		}
+		asks := judge.Case(policy.Ask{Spec: t.manifest.Workloads[w.Workload]})
+		after := q.reasons(asks)
+		if asks.Admits(q.Request) != sandbox.Allow {
+			if len(w.Afterwards) == 0 {
+				w.Afterwards = after // such as one rule too many
+			}
+			continue
+		}
+		if len(after) == 0 {
+			w.Edits, w.Afterwards = t.edits, nil
+			return
+		}
+		if smallest == nil {
+			smallest, w.Afterwards = &t, after
+		}
+	}
+	if smallest != nil && len(w.Refused) > 0 {
+		w.Edits, w.Afterwards = smallest.edits, nil
+	}
+}
+
+// reasons are the findings that deny a workload on its backend, each as its place
+// and what was found.
+func (q *asking) reasons(asks policy.Case) []string {
+	findings := asks.Findings()
+	if q.Backends != nil {
+		findings = asks.Decide(q.backends.Of(asks.Spec().Spec().Backend)).Findings
+	}
 	var texts []string
-	for _, f := range d.Findings {
+	for _, f := range findings {
 		if f.Verdict != sandbox.Allow {
 			texts = append(texts, f.Locator()+": "+f.Found)
 		}
@@ -154,8 +212,6 @@ func quoted(names []string) string {
 	}
 	return text
 }
-
-func workloadSource(name string) string { return "workload " + sandbox.Echo(name) }
 
 func requestText(r egress.Request) string {
 	return egress.Witness{Host: r.Host, Addr: r.Addr, Port: r.Port, Method: r.Method, Path: r.Path}.String()

@@ -2,7 +2,9 @@ package explain
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 )
 
@@ -23,7 +25,7 @@ func (w WorkloadAnswer) text() string {
 	if w.Allowed {
 		word = "allowed"
 	}
-	head.Line(word + "  " + workloadSource(w.Workload))
+	head.Line(word + "  " + policy.WorkloadSubject(w.Workload))
 	text := head.String()
 	page := show.NewPage(2, 8)
 	for _, l := range w.Layers {
@@ -43,13 +45,33 @@ func (w WorkloadAnswer) text() string {
 		}
 	}
 	page.List("but", because("the workload itself is refused: ", w.Refused), maxNamed)
+	if !w.Allowed && len(w.Edits) > 0 {
+		page.List("so", w.refusing(), 1)
+	}
+	page.List("so", because("no edit of rules allows it; the workload would then be refused: ", w.Afterwards), maxNamed)
 	text += page.String()
 	for i, e := range w.Edits {
 		text += e.text(w.Allowed, i == 0)
 	}
-	after := show.NewPage(2, 8)
-	after.List("then", because("the workload would be refused: ", w.Afterwards), maxNamed)
-	return text + after.String()
+	return text
+}
+
+// refusing says that the workload's own edit is not enough, where policies refuse.
+func (w WorkloadAnswer) refusing() []string {
+	var sources []string
+	for _, l := range w.Layers[:len(w.Layers)-1] {
+		if !l.Allows {
+			sources = append(sources, l.Source)
+		}
+	}
+	switch len(sources) {
+	case 0:
+		return nil
+	case 1:
+		return []string{"no edit of the workload alone allows it: " + sources[0] + " refuses it"}
+	default:
+		return []string{"no edit of the workload alone allows it: " + strings.Join(sources, " and ") + " refuse it"}
+	}
 }
 
 // because puts words before the first of several reasons.
@@ -74,6 +96,9 @@ func (e Edit) text(refuses, first bool) string {
 	inner := show.NewPage(4, 0)
 	for _, r := range e.Remove {
 		inner.Line("remove " + r.Path + ": " + r.Rule)
+	}
+	for _, r := range e.Change {
+		inner.Line("change " + r.Path + ": " + r.Rule)
 	}
 	for _, line := range e.HCL {
 		inner.Line(line)

@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain",
+				"internal/translate", "internal/explain", "internal/conformance",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -89,7 +89,9 @@ func Arrows() []Arrow {
 
 		// What a host runs.
 		{Tree: "sandbox/router", Own: join(decision, []string{"sandbox/manifest"}), Libraries: waiting},
-		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: textForms},
+		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: join(textForms, fileLocks)},
+		{Tree: "sandbox/output/objectsink", Own: []string{"sandbox", "sandbox/guestpath", "sandbox/output"}},
+		{Tree: "sandbox/output/azblobsink", Own: []string{"sandbox", "sandbox/output", "sandbox/output/objectsink"}, Libraries: azure},
 		{Tree: "sandbox/hosttool", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/tool", Own: host, Libraries: toolCalls},
 		{Tree: "sandbox/kind", Own: join(host, []string{"sandbox/tool"})},
@@ -98,8 +100,8 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: layers, Libraries: join(kernel, waiting)},
-		{Tree: "sandbox/backend/docker", Own: layers, Libraries: join(docker, waiting)},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting)},
+		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
 			Tree:      "internal/backend",
@@ -107,7 +109,23 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, hostNames, waiting),
 		},
 		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, waiting)},
+		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
+		{
+			Tree: "internal/backend/guestagent", Own: []string{
+				"sandbox", "sandbox/engine", "internal/backend/guestagent/wire", "internal/backend/guestagent/flow",
+			},
+			Libraries: []string{"golang.org/x/sys/unix", "github.com/klauspost/compress/zstd"},
+		},
+		// What is inside the guest is small, and links none of the host.
+		{Tree: "internal/backend/guestagent/wire"},
+		{Tree: "internal/backend/guestagent/flow"},
+		{Tree: "internal/backend/guestagent/serve", Own: []string{"internal/backend/guestagent/wire", "internal/backend/guestagent/flow"}},
+		{
+			Tree: "internal/backend/guestagent/agent", Own: []string{"internal/backend/guestagent/wire", "internal/backend/guestagent/serve"},
+			Libraries: []string{"golang.org/x/sys/unix"},
+		},
+		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, waiting)},
 		{
@@ -127,9 +145,20 @@ func Arrows() []Arrow {
 		},
 		{
 			Tree:    "internal/conformance",
-			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts"}),
+			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/conformance/prober"}),
 			Testing: true,
 		},
+		{Tree: "internal/conformance/prober", Libraries: []string{"github.com/klauspost/compress/zstd", "golang.org/x/sys"}},
+		{Tree: "internal/conformance/hostengine", Own: []string{"sandbox", "sandbox/engine"}, Libraries: []string{"golang.org/x/sys"}},
+		{
+			// What keeps the suites honest: tests alone.
+			Tree: "internal/conformance/mutants",
+			Own: join(layers, []string{
+				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
+			}),
+			TestLibraries: []string{"golang.org/x/sys"},
+		},
+		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
 		{Tree: "internal/docsgen", Own: []string{"sandbox", "internal/policy"}},
@@ -206,9 +235,19 @@ func Bans() []Ban {
 			Never: []string{"sandbox/backend/...", "internal/backend/..."},
 		},
 		{
+			Why:  "a host that lands outputs elsewhere links no cloud's library",
+			From: []string{"sandbox/output/..."}, Except: []string{"sandbox/output/azblobsink/..."},
+			NeverLibraries: azure,
+		},
+		{
 			Why:   "a kind is written against a session and runs on any backend",
 			From:  []string{"sandbox/kind/..."},
 			Never: []string{"sandbox/backend/...", "internal/backend/..."},
+		},
+		{
+			Why:   "an engine that holds nothing is for the tests of the suites alone",
+			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
+			Never: []string{"internal/conformance/hostengine/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",
@@ -239,7 +278,8 @@ var (
 	wasm          = []string{"github.com/tetratelabs/wazero"}
 	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
 	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
-	kernel        = join(kernelFilters, []string{"golang.org/x/sys"})
+	kernel        = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
+	containers    = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
 	stateFile     = []string{"go.etcd.io/bbolt"}
 	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
@@ -249,6 +289,7 @@ var (
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts
+	fileLocks     = []string{"golang.org/x/sys/windows"}
 	waiting       = []string{"golang.org/x/sync"}
 )
 

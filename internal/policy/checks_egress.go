@@ -100,12 +100,19 @@ func (q *question) withinLayer(l *compiledLayer) {
 
 func (q *question) rulesWithin(l *compiledLayer) {
 	e, bound := &q.spec.egress, &l.egress
-	for _, x := range e.set.Beyond(bound.set) {
-		if bound.open {
-			q.wait(e.paths[x.Rule], "part of the egress of "+l.Source, "whether "+e.rules[x.Rule].String()+" is within it")
-			continue
+	told := 0
+	for i, witness := range e.set.Beyond(bound.set) {
+		switch {
+		case bound.open:
+			q.wait(e.paths[i], "part of the egress of "+l.Source, "whether "+e.rules[i].String()+" is within it")
+		case unshown(witness):
+			q.say(tooEntangled(e, i, "the egress of "+l.Source))
+		default:
+			q.notWithin(e, i, l, witness)
 		}
-		q.notWithin(e, x.Rule, l, x.Witness)
+		if told++; told == maxExcess {
+			break
+		}
 	}
 	for _, path := range e.openPaths {
 		q.wait(path, path.String(), "whether it is within "+l.Source)
@@ -170,12 +177,12 @@ func (q *question) neverReaches(l *compiledLayer) {
 	if l.neverReach.Len() == 0 {
 		return
 	}
-	if _, overlaps := e.set.Overlaps(l.neverReach); overlaps {
-		for _, f := range neverReachesFindings(*e, l.neverReach) {
+	for _, f := range neverReachesFindings(e, l.neverReach) {
+		if f.Code == sandbox.CodeEgressNeverReaches {
 			f.Required = "nothing that never_reaches of " + l.Source + " names"
 			f.Remedy = "narrow the rule, or take the host out of never_reaches in " + l.Source
-			q.say(f)
 		}
+		q.say(f)
 	}
 	for _, path := range e.openPaths {
 		q.wait(path, path.String(), "whether it reaches what "+l.Source+" never reaches")

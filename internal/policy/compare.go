@@ -83,6 +83,8 @@ type Comparison struct {
 	// Unchanged names the areas, such as isolation or egress, in which nothing
 	// differs and nothing is undecided.
 	Unchanged []string
+
+	reach sides
 }
 
 // Widenings are the changes through which something became possible.
@@ -111,7 +113,7 @@ func ComparePolicies(before, after sandbox.Policy) []AxisChange {
 func ComparePolicy(before, after sandbox.Policy, known sandbox.Known) Comparison {
 	b, _ := compileLayer(Layer{Policy: before})
 	a, _ := compileLayer(Layer{Policy: after, Known: known})
-	d := &differences{known: known}
+	d := &differences{known: known, sides: sides{&b.egress, &a.egress}}
 	// No policy can accept emulated evidence.
 	acceptable := []sandbox.EvidenceKind{sandbox.EvidenceDocumented, sandbox.EvidenceProbed}
 
@@ -143,7 +145,12 @@ func ComparePolicy(before, after sandbox.Policy, known sandbox.Known) Comparison
 func CompareSpec(before, after sandbox.Spec, known sandbox.Known) Comparison {
 	b, _ := CompileSpec(before, sandbox.Known{})
 	a, _ := CompileSpec(after, known)
-	d := &differences{known: known}
+	return compareSpecs(b, a)
+}
+
+func compareSpecs(earlier, later *CompiledSpec) Comparison {
+	before, after := &earlier.spec, &later.spec
+	d := &differences{known: later.known, sides: sides{&earlier.egress, &later.egress}}
 
 	d.asks("requires", before.RequiredCapabilities().Strings(), after.RequiredCapabilities().Strings())
 	d.asks("identities", before.Identities.Strings(), after.Identities.Strings())
@@ -156,7 +163,7 @@ func CompareSpec(before, after sandbox.Spec, known sandbox.Known) Comparison {
 	nextIn, nextOut := after.FilesIn.Or(sandbox.DefaultTransferLimits()), after.FilesOut.Or(sandbox.DefaultTransferLimits())
 	d.ceiling("files_in_limits", &in, &nextIn)
 	d.ceiling("files_out_limits", &out, &nextOut)
-	d.egressAsk(&b.egress, &a.egress)
+	d.egressAsk(&earlier.egress, &later.egress)
 	d.demands("egress_guarantees", before.Egress.Guarantees.Strings(), after.Egress.Guarantees.Strings())
 	d.flag("outputs_named_at_call_time", !before.OutputsNamedAtCallTime, !after.OutputsNamedAtCallTime, "false", "true")
 	return d.comparison(specAreas)

@@ -45,10 +45,11 @@ type differences struct {
 	known     sandbox.Known // of the later side
 	changes   []AxisChange
 	undecided []sandbox.FieldPath
+	sides     sides
 }
 
 func (d *differences) comparison(areas []area) Comparison {
-	c := Comparison{Changes: d.changes, Undecided: d.undecided}
+	c := Comparison{Changes: d.changes, Undecided: d.undecided, reach: d.sides}
 	for _, area := range areas {
 		if !slices.ContainsFunc(d.changes, func(c AxisChange) bool { return slices.Contains(area.axes, c.Axis) }) &&
 			!slices.ContainsFunc(d.undecided, func(p sandbox.FieldPath) bool { return under(p, area.axes) }) {

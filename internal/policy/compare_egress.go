@@ -55,21 +55,18 @@ func (d *differences) reach(before, after *compiledEgress) {
 	if after.mode != sandbox.EgressAllowlist {
 		return
 	}
-	gained, within := after.set.Within(before.set)
+	c := AxisChange{Axis: axisEgress, Path: at("egress_hosts")}
+	widened := false
+	for i, gained := range after.set.Beyond(before.set) {
+		widened, c.Witness, c.Path = true, gained.String(), after.paths[i]
+		break
+	}
 	_, contains := before.set.Within(after.set)
 	// What is not known yet may still cover what seems lost.
-	change := moved(!within, !contains && !after.open)
-	if change == Equal {
+	if c.Change = moved(widened, !contains && !after.open); c.Change == Equal {
 		return
 	}
-	c := AxisChange{
-		Axis: axisEgress, Path: at("egress_hosts"), Change: change,
-		Before: listRules(before.rules), After: listRules(after.rules),
-	}
-	if !within {
-		c.Witness = gained.String()
-		c.Path = after.pathOf(before.set)
-	}
+	c.Before, c.After = listRules(before.rules), listRules(after.rules)
 	d.changes = append(d.changes, c)
 }
 
@@ -85,14 +82,6 @@ func (c *compiledEgress) example() string {
 	return ""
 }
 
-// pathOf is where the first rule stands that goes beyond the bound.
-func (c *compiledEgress) pathOf(bound *egress.Set) sandbox.FieldPath {
-	if beyond := c.set.Beyond(bound); len(beyond) > 0 {
-		return c.paths[beyond[0].Rule]
-	}
-	return at("egress_hosts")
-}
-
 // never compares what is asserted never to be reached: asserting less widens.
 func (d *differences) never(before, after *egress.Set) {
 	if d.open("never_reaches") {
@@ -104,5 +93,7 @@ func (d *differences) never(before, after *egress.Set) {
 	if !kept {
 		witness = lost.String() + " no longer ruled out"
 	}
-	d.add("never_reaches", moved(!kept, !same), listRules(before.Rules()), listRules(after.Rules()), witness)
+	if change := moved(!kept, !same); change != Equal {
+		d.add("never_reaches", change, listRules(before.Rules()), listRules(after.Rules()), witness)
+	}
 }

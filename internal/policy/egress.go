@@ -27,8 +27,27 @@ type compiledEgress struct {
 	methods []string // tokens named by rules, sorted
 }
 
-func compileEgress(e sandbox.Egress, known sandbox.Known) (compiledEgress, []sandbox.Finding) {
+// maxRules is how many hosts and rules one policy or workload may have, and how
+// many hosts it may rule out: with as many on both sides, what is judged once in a
+// plan and once in a host takes less than a second.
+const maxRules = 100_000
+
+// tooMany is the finding about a list of more than [maxRules].
+func tooMany(n int, path sandbox.FieldPath) sandbox.Finding {
+	return sandbox.Finding{
+		Code: sandbox.CodeEgressTooComplex, Path: path, Found: strconv.Itoa(n) + " hosts and rules",
+		Required: "at most " + strconv.Itoa(maxRules), Remedy: "name wildcards or ranges in place of their members",
+	}
+}
+
+// readEgress reads all of the egress and leaves its set to be compiled.
+func readEgress(e sandbox.Egress, known sandbox.Known) (compiledEgress, []sandbox.Finding) {
 	c := compiledEgress{mode: e.Mode, modeOpen: !known.Has(at("egress_mode"))}
+	stated := len(e.Hosts) + len(e.Rules)
+	if stated > maxRules {
+		return c, []sandbox.Finding{tooMany(stated, at("egress_hosts"))}
+	}
+	c.rules, c.paths = make([]egress.Rule, 0, stated), make([]sandbox.FieldPath, 0, stated)
 	var findings []sandbox.Finding
 	add := func(rule egress.Rule, path sandbox.FieldPath, problems []sandbox.Finding) {
 		if len(problems) > 0 {
@@ -72,7 +91,6 @@ func compileEgress(e sandbox.Egress, known sandbox.Known) (compiledEgress, []san
 	} else {
 		c.openAt(rules)
 	}
-	c.set = egress.NewSet(c.rules)
 	c.deriveNeeds()
 	return c, append(findings, c.contradictions(e)...)
 }
@@ -140,7 +158,10 @@ func compileNeverReaches(hosts []string, known sandbox.Known) (*egress.Set, []sa
 	if !known.Has(root) {
 		return nil, nil
 	}
-	var rules []egress.Rule
+	if len(hosts) > maxRules {
+		return nil, []sandbox.Finding{tooMany(len(hosts), root)}
+	}
+	rules := make([]egress.Rule, 0, len(hosts))
 	var findings []sandbox.Finding
 	for i, host := range hosts {
 		path := root.Append(sandbox.Index(i))
@@ -163,24 +184,41 @@ func compileNeverReaches(hosts []string, known sandbox.Known) (*egress.Set, []sa
 
 var anything = []string{"*"}
 
+// maxExcess is how many rules of one side a decision finds fault with, one by one:
+// a hostile list could have them all at fault.
+const maxExcess = 100
+
 // neverReachesFindings proves that nothing in an allowlist overlaps what must
-// never be reached, and shows one place where it does.
-func neverReachesFindings(e compiledEgress, never *egress.Set) []sandbox.Finding {
-	if never.Len() == 0 {
-		return nil
-	}
+// never be reached, and shows for each rule one place where it does.
+func neverReachesFindings(e *compiledEgress, never *egress.Set) []sandbox.Finding {
 	var findings []sandbox.Finding
-	for i := range e.rules {
-		witness, overlaps := egress.NewSet(e.rules[i : i+1]).Overlaps(never)
-		if !overlaps {
-			continue
-		}
-		findings = append(findings, sandbox.Finding{
+	for i, witness := range e.set.Overlapping(never) {
+		f := sandbox.Finding{
 			Code: sandbox.CodeEgressNeverReaches, Path: e.paths[i],
 			Found: e.rules[i].String(), Required: "nothing that never_reaches names",
 			Witness: witness.String(),
 			Remedy:  "narrow the rule, or take the host out of never_reaches",
-		})
+		}
+		if unshown(witness) {
+			f = tooEntangled(e, i, "never_reaches")
+		}
+		if findings = append(findings, f); len(findings) == maxExcess {
+			break
+		}
 	}
 	return findings
+}
+
+// unshown reports whether a witness says that there was more to compare than is
+// compared.
+func unshown(w egress.Witness) bool { return w == egress.Witness{} }
+
+// tooEntangled is the finding about a rule from which on nothing is known.
+func tooEntangled(e *compiledEgress, i int, against string) sandbox.Finding {
+	return sandbox.Finding{
+		Code: sandbox.CodeEgressTooComplex, Path: e.paths[i],
+		Found:    e.rules[i].String() + " and those after it, which took too much work to hold against " + against,
+		Required: "rules that can be compared: fewer of one host, or more alike",
+		Remedy:   "join rules of one host that differ in ports, methods or paths",
+	}
 }

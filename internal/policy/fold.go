@@ -2,17 +2,18 @@ package policy
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
-// Strictest folds two policies into one that admits nothing that either refuses,
-// for places that hold a single one. It is exact but for egress rules that
-// overlap without one lying within the other: neither is kept, so the fold is
-// then stricter than both. Both must compile. A finding says that no image could
-// meet both; nothing else can conflict.
+// Strictest folds two policies into one that admits what both of them admit, for
+// places that hold a single one. Both must compile. A finding says that no image
+// could meet both, or that their egress rules are too many and too entangled to be
+// joined, in which case the fold is closed; nothing else can conflict.
 func Strictest(a, b sandbox.Policy) (sandbox.Policy, []sandbox.Finding) {
+	joined, findings := strictestEgress(a.Egress, b.Egress)
 	p := sandbox.Policy{
 		Name:                  a.Name,
 		MinimumIsolation:      sandbox.Strongest(a.MinimumIsolation, b.MinimumIsolation),
@@ -22,7 +23,7 @@ func Strictest(a, b sandbox.Policy) (sandbox.Policy, []sandbox.Finding) {
 		DeniedCapabilities:    a.DeniedCapabilities.Union(b.DeniedCapabilities),
 		DeniedIdentities:      a.DeniedIdentities.Union(b.DeniedIdentities),
 		MaximumIdentityScope:  leastStated(a.MaximumIdentityScope, b.MaximumIdentityScope),
-		Egress:                strictestEgress(a.Egress, b.Egress),
+		Egress:                joined,
 		EgressMatch:           leastStated(a.EgressMatch, b.EgressMatch),
 		MissingGuarantees:     max(a.MissingGuarantees, b.MissingGuarantees),
 		NeverReaches:          union(a.NeverReaches, b.NeverReaches),
@@ -39,12 +40,12 @@ func Strictest(a, b sandbox.Policy) (sandbox.Policy, []sandbox.Finding) {
 		p.Name = b.Name
 	}
 	if x, y := a.Images.User, b.Images.User; x != y && min(x, y) > sandbox.ImageUserAny {
-		return p, []sandbox.Finding{{
+		findings = append(findings, sandbox.Finding{
 			Code: sandbox.CodeContradiction, Path: at("image_user"), Found: x.String() + " and " + y.String(),
 			Required: "one that an image can meet", Remedy: "let only one of the two policies state it",
-		}}
+		})
 	}
-	return p, nil
+	return p, findings
 }
 
 // leastStated is the smaller of two words whose smaller one is the stricter, a
@@ -78,9 +79,13 @@ func strictestRegistries(a, b []string) []string {
 	case b == nil:
 		return a
 	}
+	listed := make(map[string]bool, len(b))
+	for _, registry := range b {
+		listed[registry] = true
+	}
 	both := []string{}
 	for _, registry := range a {
-		if slices.Contains(b, registry) {
+		if listed[registry] {
 			both = append(both, registry)
 		}
 	}
@@ -89,54 +94,73 @@ func strictestRegistries(a, b []string) []string {
 
 func union(a, b []string) []string {
 	all := slices.Clone(a)
+	listed := make(map[string]bool, len(a))
+	for _, text := range a {
+		listed[text] = true
+	}
 	for _, text := range b {
-		if !slices.Contains(all, text) {
+		if !listed[text] {
+			listed[text] = true
 			all = append(all, text)
 		}
 	}
 	return all
 }
 
-// strictestEgress takes the narrower mode and, under two allowlists, the rules
-// of each that lie within the other.
-func strictestEgress(a, b sandbox.Egress) sandbox.Egress {
+// strictestEgress takes the narrower mode and, under two allowlists, what both of
+// them admit.
+func strictestEgress(a, b sandbox.Egress) (sandbox.Egress, []sandbox.Finding) {
 	demanded := a.Guarantees.Union(b.Guarantees)
 	switch {
-	case a.Mode == sandbox.EgressUnspecified || b.Mode == sandbox.EgressUnspecified:
-		e := a
-		if a.Mode == sandbox.EgressUnspecified {
-			e = b
-		}
-		e.Guarantees = demanded
-		return e
-	case a.Mode != b.Mode:
-		e := a
-		if b.Mode < a.Mode {
-			e = b
-		}
-		e.Guarantees = demanded
-		return e
+	case a.Mode == sandbox.EgressUnspecified, b.Mode != sandbox.EgressUnspecified && b.Mode < a.Mode:
+		b.Guarantees = demanded
+		return b, nil
+	case b.Mode == sandbox.EgressUnspecified, a.Mode < b.Mode:
+		a.Guarantees = demanded
+		return a, nil
 	case a.Mode != sandbox.EgressAllowlist:
-		return sandbox.Egress{Mode: a.Mode, Guarantees: demanded}
+		return sandbox.Egress{Mode: a.Mode, Guarantees: demanded}, nil
 	}
-	rules := map[string]sandbox.EgressRule{}
-	keepWithin(rules, a, b)
-	keepWithin(rules, b, a)
-	if len(rules) == 0 {
-		return sandbox.Egress{Mode: sandbox.EgressClosed, Guarantees: demanded}
+	both, err := egress.NewSet(egressRules(a)).Intersect(egress.NewSet(egressRules(b)))
+	if err != nil {
+		return sandbox.Egress{Mode: sandbox.EgressClosed, Guarantees: demanded}, []sandbox.Finding{{
+			Code: sandbox.CodeEgressTooComplex, Path: at("egress_rules"),
+			Found:    listRules(egressRules(a)) + " and " + listRules(egressRules(b)),
+			Required: "two allowlists whose rules can be joined: fewer of one host, or more alike",
+			Remedy:   "join rules of one host that differ in ports, methods or paths",
+		}}
 	}
-	return sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: rules, Guarantees: demanded}
+	e := stated(both)
+	e.Guarantees = demanded
+	return e, nil
 }
 
-// keepWithin adds the rules of e that lie within bound, each under a key that
-// says what it is.
-func keepWithin(kept map[string]sandbox.EgressRule, e, bound sandbox.Egress) {
-	limit := egress.NewSet(egressRules(bound))
-	for _, rule := range egressRules(e) {
-		if _, within := egress.NewSet([]egress.Rule{rule}).Within(limit); within {
-			kept[rule.String()] = rule.Normal()
-		}
+// maxRuleKey is how long the key of a rule may be in a document.
+const maxRuleKey = 256
+
+// stated writes a set as an allowlist: in the short form where that says the same,
+// and else as a rule under a key that says what it is. Nothing is closed.
+func stated(s *egress.Set) sandbox.Egress {
+	if s.Empty() {
+		return sandbox.Egress{Mode: sandbox.EgressClosed}
 	}
+	e := sandbox.Egress{Mode: sandbox.EgressAllowlist}
+	for i, rule := range s.Rules() {
+		if !rule.HasPorts() && !rule.HasMethods() && !rule.HasPaths() {
+			e.Hosts = append(e.Hosts, rule.Host().String())
+			continue
+		}
+		if e.Rules == nil {
+			e.Rules = make(map[string]sandbox.EgressRule)
+		}
+		key := rule.String()
+		if len(key) > maxRuleKey {
+			key = "rule " + strconv.Itoa(i)
+		}
+		e.Rules[key] = rule.Normal()
+	}
+	slices.Sort(e.Hosts)
+	return e
 }
 
 // egressRules parses the hosts and rules of a policy that compiled before, so

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -9,6 +10,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // The fold stands in for two policies in force at once, so it admits nothing
@@ -26,6 +28,77 @@ func TestFoldAdmitsNothingThatTheTwoRefuse(t *testing.T) {
 			t.Fatalf("the fold allows what the two decide as %s\nfold %+v", both, folded)
 		}
 	})
+}
+
+// Under two allowlists the fold admits exactly what both admit, also where rules
+// overlap without one lying within the other.
+func TestFoldOfAllowlistsIsExact(t *testing.T) {
+	t.Parallel()
+	allowlist := func(t *rapid.T, label string) sandbox.Policy {
+		e := sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{}}
+		for i := range rapid.IntRange(1, 4).Draw(t, label+" rules") {
+			some := func(what string, of ...string) []string {
+				if rapid.Bool().Draw(t, label+" any "+what) {
+					return []string{"*"}
+				}
+				return rapid.SliceOfNDistinct(rapid.SampledFrom(of), 1, 2, rapid.ID).Draw(t, label+" "+what)
+			}
+			e.Rules[strconv.Itoa(i)] = sandbox.EgressRule{
+				Host:  rapid.SampledFrom([]string{"a.example", "*.example", "*.a.example", "10.0.0.0/8", "10.1.0.0/16", "10.1.2.3"}).Draw(t, label+" host"),
+				Ports: some("ports", "443", "80", "8000-8099", "8050-9000"), Methods: some("methods", "GET", "POST"), Paths: some("paths", "/v1", "/v2/x"),
+			}
+		}
+		return sandbox.Policy{Egress: e}
+	}
+	var requests []egress.Request
+	for _, host := range []string{"a.example", "b.a.example", "b.example", "10.0.0.1", "10.1.0.1", "10.1.2.3"} {
+		for _, port := range []uint16{443, 80, 8001, 8060, 8200} {
+			for _, method := range []string{"", "GET", "POST", "PUT"} {
+				for _, path := range []string{"", "/v1", "/v1/x", "/v2/x", "/v3"} {
+					name, addr, _ := egress.ParseRequestHost(host)
+					requests = append(requests, egress.Request{Host: name, Addr: addr, Port: port, Method: method, Path: path})
+				}
+			}
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := allowlist(t, "a"), allowlist(t, "b")
+		both, findings := policy.CompilePolicy(policy.Layer{Policy: a}, policy.Layer{Policy: b})
+		if len(findings) > 0 {
+			t.Skip("not sound policies")
+		}
+		folded, conflicts := policy.Strictest(a, b)
+		fold, findings := policy.CompilePolicy(policy.Layer{Policy: folded})
+		if len(conflicts)+len(findings) > 0 {
+			t.Fatalf("%v %v", conflicts, findings)
+		}
+		for _, r := range requests {
+			if want, got := both.Admits(r), fold.Admits(r); want != got {
+				t.Fatalf("%+v: both %s, the fold %s\n%+v", r, want, got, folded.Egress)
+			}
+		}
+	})
+}
+
+func TestFoldOfAllowlistsThatCannotBeJoinedIsClosed(t *testing.T) {
+	t.Parallel()
+	entangled := func(first int) sandbox.Policy {
+		p := sandbox.Policy{Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{}}}
+		for i := range 600 {
+			p.Egress.Rules[strconv.Itoa(i)] = sandbox.EgressRule{
+				Host: "a.example", Ports: []string{strconv.Itoa(first+i) + "-" + strconv.Itoa(first+20_000+i)}, Methods: []string{"*"}, Paths: []string{"*"},
+			}
+		}
+		return p
+	}
+	folded, conflicts := policy.Strictest(entangled(1), entangled(10_000))
+	if folded.Egress.Mode != sandbox.EgressClosed || len(conflicts) != 1 || conflicts[0].Code != sandbox.CodeEgressTooComplex {
+		t.Errorf("%s with %v", folded.Egress.Mode, conflicts)
+	}
+	one := sandbox.Policy{Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"a.example"}}}
+	if folded, conflicts := policy.Strictest(entangled(1), one); folded.Egress.Mode != sandbox.EgressAllowlist || len(conflicts) > 0 {
+		t.Errorf("%s with %v", folded.Egress.Mode, conflicts)
+	}
 }
 
 func TestFoldOfAPolicyWithItselfDecidesTheSame(t *testing.T) {
@@ -59,13 +132,12 @@ func TestFoldKeepsTheStricterOfEachRule(t *testing.T) {
 		Images:  sandbox.ImagePolicy{Registries: []string{"two.example.com"}, Prebuilt: sandbox.PrebuiltDeny, RequireDigest: true},
 	}
 	got, conflicts := policy.Strictest(a, b)
-	api := sandbox.EgressRule{Host: "api.example.com", Ports: []string{"443"}, Methods: []string{"*"}, Paths: []string{"*"}}
 	want := sandbox.Policy{
 		Name: "a", MinimumIsolation: sandbox.IsolationMicroVM, MissingGuarantees: sandbox.MissingGuaranteesRefuse,
 		EgressMatch: sandbox.EgressMatchExact, NeverReaches: []string{"x.example.com", "y.example.com"},
 		FilesIn: &sandbox.TransferLimits{MaxBytesPerFile: 4, MaxTotalBytes: 50, MaxFiles: 1},
 		Egress: sandbox.Egress{
-			Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{"api.example.com:443": api},
+			Mode: sandbox.EgressAllowlist, Hosts: []string{"api.example.com"},
 		},
 		Images: sandbox.ImagePolicy{Registries: []string{"two.example.com"}, Prebuilt: sandbox.PrebuiltDeny, RequireDigest: true},
 	}

@@ -73,7 +73,27 @@ func CompilePolicy(layers ...Layer) (*CompiledPolicy, []sandbox.Finding) {
 	return p, findings
 }
 
+// PolicyFindings is what [CompilePolicy] finds, for whoever decides nothing.
+func PolicyFindings(l Layer) []sandbox.Finding {
+	_, findings := readLayer(l)
+	for i := range findings {
+		findings[i].Subject = l.Source
+	}
+	return findings
+}
+
+// compileLayer reads the layer and compiles its rules.
 func compileLayer(l Layer) (compiledLayer, []sandbox.Finding) {
+	c, findings := readLayer(l)
+	if c.egress.set == nil {
+		c.egress.set = egress.NewSet(c.egress.rules)
+	}
+	return c, findings
+}
+
+// readLayer is all of [compileLayer] but the set of rules, unless never_reaches
+// needs it.
+func readLayer(l Layer) (compiledLayer, []sandbox.Finding) {
 	c := compiledLayer{Layer: l}
 	var findings []sandbox.Finding
 	pol, known := &c.Policy, l.Known
@@ -85,14 +105,17 @@ func compileLayer(l Layer) (compiledLayer, []sandbox.Finding) {
 			Remedy:   `write minimum_evidence = "documented", or leave it out for "probed"`,
 		})
 	}
-	eg, problems := compileEgress(pol.Egress, known)
-	c.egress = eg
+	eg, problems := readEgress(pol.Egress, known)
 	findings = append(findings, problems...)
 
 	never, problems := compileNeverReaches(pol.NeverReaches, known)
 	c.neverReach, c.neverOpen = never, !known.Whole(at("never_reaches"))
 	findings = append(findings, problems...)
-	findings = append(findings, neverReachesFindings(eg, never)...)
+	if never.Len() > 0 {
+		eg.set = egress.NewSet(eg.rules)
+		findings = append(findings, neverReachesFindings(&eg, never)...)
+	}
+	c.egress = eg
 
 	for _, side := range []struct {
 		field  string

@@ -30,6 +30,9 @@ type Opinion struct {
 	// Blocked says why the destination is refused when dialled under an allowlist,
 	// whatever the rules say; it is empty where it is not.
 	Blocked string
+	// Near are the rules about the request's host, where none admits it: the first
+	// few of many.
+	Near []PlacedRule
 	// Rules is how many rules there are, and Hint what is near the request among
 	// them, where none admits it.
 	Rules int
@@ -64,13 +67,18 @@ func (s *CompiledSpec) Opinion(r egress.Request) Opinion {
 
 func (c *compiledEgress) opinion(r egress.Request) Opinion {
 	o := Opinion{Mode: c.mode, Rules: len(c.rules), Blocked: blockedBecause(r)}
-	for i := range c.rules {
-		if _, ok := egress.NewSet(c.rules[i : i+1]).Match(r); ok {
-			o.By = append(o.By, PlacedRule{c.rules[i], c.paths[i]})
-		}
+	for _, i := range c.set.MatchAll(r) {
+		o.By = append(o.By, PlacedRule{c.rules[i], c.paths[i]})
 	}
-	if len(o.By) == 0 {
-		o.Hint = c.set.Hint(r)
+	if len(o.By) > 0 {
+		return o
+	}
+	o.Hint = c.set.Hint(r)
+	for _, i := range c.set.AtHost(r) {
+		if len(o.Near) == maxExcess {
+			break
+		}
+		o.Near = append(o.Near, PlacedRule{c.rules[i], c.paths[i]})
 	}
 	return o
 }
@@ -79,11 +87,10 @@ func (c *compiledEgress) opinion(r egress.Request) Opinion {
 // as they are written.
 func (l *compiledLayer) ruledOut(r egress.Request) []PlacedRule {
 	var found []PlacedRule
-	for _, rule := range l.neverReach.Rules() {
-		if _, ok := egress.NewSet([]egress.Rule{rule}).Match(r); ok {
-			i := slices.Index(l.Policy.NeverReaches, rule.Name())
-			found = append(found, PlacedRule{rule, at("never_reaches").Append(sandbox.Index(i))})
-		}
+	for _, i := range l.neverReach.MatchAll(r) {
+		rule := l.neverReach.Rule(i)
+		place := slices.Index(l.Policy.NeverReaches, rule.Name())
+		found = append(found, PlacedRule{rule, at("never_reaches").Append(sandbox.Index(place))})
 	}
 	return found
 }

@@ -100,8 +100,9 @@ func ComparePostures(before, after Posture) []SubjectChange {
 		Subject: after.Policy.Source, At: at("policy"),
 		Comparison: ComparePolicy(before.Policy.Policy, after.Policy.Policy, after.Policy.Known),
 	}}
+	r := newRollout(before, after)
 	for _, name := range bothKeys(before.Workloads, after.Workloads) {
-		subjects = append(subjects, compareWorkload(name, before, after))
+		subjects = append(subjects, r.workload(name))
 	}
 	return subjects
 }
@@ -112,11 +113,10 @@ func compareFrame(before, after Posture) SubjectChange {
 	d.other("group", Replaced, before.Group, after.Group)
 	if !d.open(axisRelied) {
 		for _, backend := range bothKeys(before.Guarantees, after.Guarantees) {
-			if !before.uses(backend) || !after.uses(backend) {
-				continue // nothing relied on it, or nothing does any more
-			}
+			// What the workloads of one side do not need, that side does not rely on.
+			needed := before.needs(backend).Intersect(after.needs(backend))
 			relied := &differences{}
-			relied.demands(axisRelied, before.Guarantees[backend].Strings(), after.Guarantees[backend].Strings())
+			relied.demands(axisRelied, before.Guarantees[backend].Intersect(needed).Strings(), after.Guarantees[backend].Intersect(needed).Strings())
 			for _, c := range relied.changes {
 				c.Path = c.Path.Append(sandbox.MapKey(backend))
 				d.changes = append(d.changes, c)
@@ -152,17 +152,10 @@ func compareHostPolicy(before, after Posture) SubjectChange {
 	default:
 		s.Comparison = ComparePolicy(before.HostPolicy.Policy, after.HostPolicy.Policy, after.HostPolicy.Known)
 	}
-	return s
-}
-
-// uses reports whether a workload runs on the backend, as far as is known.
-func (p Posture) uses(backend string) bool {
-	for _, ask := range p.Workloads {
-		if ask.Spec.Backend == backend || !ask.Known.Has(at("backend")) {
-			return true
-		}
+	if s.Presence != Kept {
+		s.reach = sides{} // which would be the team's own policy's
 	}
-	return !p.Known.Whole(at(axisWorkloads))
+	return s
 }
 
 // bothKeys are the keys of either map, sorted.

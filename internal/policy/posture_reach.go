@@ -13,11 +13,14 @@ type Reach struct {
 	neverOpen bool
 }
 
-// ReachOf is what a workload under the policy may be given. The policy is
-// meant to have been compiled without a denial.
-func ReachOf(l Layer) Reach {
-	c, _ := compileLayer(l)
-	return Reach{egress: c.egress, never: c.neverReach, neverOpen: c.neverOpen}
+// Reach is what a workload under the policy may be given: that of the last one,
+// where several are in force. It is meant to have been compiled without a denial.
+func (p *CompiledPolicy) Reach() Reach {
+	if p == nil || len(p.layers) == 0 {
+		return Reach{}
+	}
+	l := &p.layers[len(p.layers)-1]
+	return Reach{egress: l.egress, never: l.neverReach, neverOpen: l.neverOpen}
 }
 
 // Reach is what the workload asks for itself, whatever any policy says of it.
@@ -83,7 +86,7 @@ func (r Reach) containsRules(inner *compiledEgress) (sandbox.Verdict, string) {
 		if shared, overlaps := inner.set.Overlaps(r.never); overlaps {
 			return sandbox.Deny, shared.String()
 		}
-	} else if only, within := inner.set.Within(r.allowed()); !within {
+	} else if only, within := inner.set.Within(r.egress.allowed()); !within {
 		if r.egress.open && r.egress.mode == sandbox.EgressAllowlist {
 			return sandbox.Undecided, ""
 		}
@@ -93,12 +96,4 @@ func (r Reach) containsRules(inner *compiledEgress) (sandbox.Verdict, string) {
 		return sandbox.Undecided, ""
 	}
 	return sandbox.Allow, ""
-}
-
-// allowed are the rules of an allowlist, and none under another mode.
-func (r Reach) allowed() *egress.Set {
-	if r.egress.mode != sandbox.EgressAllowlist {
-		return nil
-	}
-	return r.egress.set
 }

@@ -6,33 +6,75 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// compareWorkload compares the workloads of one name, of which at least one side
-// has one.
-func compareWorkload(name string, before, after Posture) SubjectChange {
-	s := SubjectChange{
-		Subject: "workload " + sandbox.Echo(name), At: sandbox.Path(axisWorkloads, sandbox.MapKey(name)),
+// rollout compares the workloads of two postures. Each is compiled once.
+type rollout struct {
+	before, after  Posture
+	earlier, later map[string]*CompiledSpec
+	// pairs is how much may still be spent on looking for another workload that
+	// could do as much.
+	pairs int
+}
+
+// maxPairs bounds the search for workloads that could do as much as one that came
+// or went, in pairs of small ones: less than a second. A workload for which the
+// search was given up widened, or narrowed.
+const maxPairs = 1 << 16
+
+func newRollout(before, after Posture) *rollout {
+	r := &rollout{
+		before: before, after: after, pairs: maxPairs,
+		earlier: make(map[string]*CompiledSpec, len(before.Workloads)), later: make(map[string]*CompiledSpec, len(after.Workloads)),
 	}
-	earlier, was := before.Workloads[name]
-	later, is := after.Workloads[name]
+	for name, ask := range before.Workloads {
+		r.earlier[name], _ = CompileSpec(ask.Spec, sandbox.Known{})
+	}
+	for name, ask := range after.Workloads {
+		r.later[name], _ = CompileSpec(ask.Spec, ask.Known)
+	}
+	return r
+}
+
+// afford pays for comparing two workloads, while there is something left.
+func (r *rollout) afford(a, b *CompiledSpec) bool {
+	const rulesOfSmall = 32
+	r.pairs -= 1 + (len(a.egress.rules)+len(b.egress.rules))/rulesOfSmall
+	return r.pairs >= 0
+}
+
+// workload compares the workloads of one name, of which at least one side has one.
+func (r *rollout) workload(name string) SubjectChange {
+	s := SubjectChange{
+		Subject: WorkloadSubject(name), At: sandbox.Path(axisWorkloads, sandbox.MapKey(name)),
+	}
+	earlier, later := r.earlier[name], r.later[name]
 	switch {
-	case !is && !after.Known.Has(s.At):
+	case later == nil && !r.after.Known.Has(s.At):
 		s.Undecided = []sandbox.FieldPath{nil}
-	case !is:
-		s.Presence, s.Comparison = Removed, removedWorkload(earlier.Spec, after)
-	case !was:
-		s.Presence, s.Comparison = Added, addedWorkload(later, before)
+	case later == nil:
+		s.Presence, s.Comparison = Removed, r.removed(earlier)
+	case earlier == nil:
+		s.Presence, s.Comparison = Added, r.added(later)
 	default:
-		s.Comparison = CompareWorkload(earlier.Spec, later)
+		s.Comparison = compareWorkloads(earlier, later)
 	}
 	return s
 }
 
-// addedWorkload compares a new workload with whatever was admitted before.
-func addedWorkload(later Ask, before Posture) Comparison {
-	for _, name := range sortedKeys(before.Workloads) {
-		earlier := before.Workloads[name].Spec
-		c := CompareSpec(earlier, later.Spec, later.Known)
-		if !sameMachine(earlier, later) || len(c.Widenings()) > 0 {
+// WorkloadSubject is how messages call a workload.
+func WorkloadSubject(name string) string { return "workload " + sandbox.Echo(name) }
+
+// added compares a new workload with whatever was admitted before.
+func (r *rollout) added(later *CompiledSpec) Comparison {
+	for _, name := range sortedKeys(r.earlier) {
+		earlier := r.earlier[name]
+		if !sameMachine(earlier, later) {
+			continue
+		}
+		if !r.afford(earlier, later) {
+			break
+		}
+		c := compareSpecs(earlier, later)
+		if len(c.Widenings()) > 0 {
 			continue
 		}
 		// Nothing that an earlier workload could not do, as far as is known.
@@ -44,12 +86,12 @@ func addedWorkload(later Ask, before Posture) Comparison {
 		return c
 	}
 	// It is listed by what it asks for; what it demands takes nothing away.
-	nothing := sandbox.Spec{
-		Requires: &sandbox.CapabilitySet{}, MinimumIsolation: later.Spec.MinimumIsolation,
-		IsolationScope: later.Spec.IsolationScope, MinimumCleanup: later.Spec.MinimumCleanup,
-		Egress: sandbox.Egress{Guarantees: later.Spec.Egress.Guarantees},
-	}
-	c := CompareSpec(nothing, later.Spec, later.Known)
+	nothing, _ := CompileSpec(sandbox.Spec{
+		Requires: &sandbox.CapabilitySet{}, MinimumIsolation: later.spec.MinimumIsolation,
+		IsolationScope: later.spec.IsolationScope, MinimumCleanup: later.spec.MinimumCleanup,
+		Egress: sandbox.Egress{Guarantees: later.spec.Egress.Guarantees},
+	}, sandbox.Known{})
+	c := compareSpecs(nothing, later)
 	c.Changes = append([]AxisChange{{
 		Axis: axisWorkloads, Change: Widened, Before: "none of that name", After: "a new one",
 	}}, c.Widenings()...)
@@ -58,15 +100,15 @@ func addedWorkload(later Ask, before Posture) Comparison {
 	return c
 }
 
-// removedWorkload compares a workload that goes with whatever is admitted now.
-func removedWorkload(earlier sandbox.Spec, after Posture) Comparison {
-	open := !after.Known.Whole(at(axisWorkloads))
-	for _, name := range sortedKeys(after.Workloads) {
-		later := after.Workloads[name]
+// removed compares a workload that goes with whatever is admitted now.
+func (r *rollout) removed(earlier *CompiledSpec) Comparison {
+	open := !r.after.Known.Whole(at(axisWorkloads))
+	for _, name := range sortedKeys(r.later) {
+		later := r.later[name]
 		switch {
-		case !later.Known.Everything():
+		case !later.known.Everything():
 			open = true
-		case sameMachine(earlier, later) && len(CompareSpec(later.Spec, earlier, sandbox.Known{}).Widenings()) == 0:
+		case sameMachine(earlier, later) && r.afford(earlier, later) && len(compareSpecs(later, earlier).Widenings()) == 0:
 			return Comparison{Changes: []AxisChange{{
 				Axis: axisWorkloads, Change: Replaced, Before: "one within what " + sandbox.Echo(name) + " can do",
 				After: "none of that name",
@@ -86,9 +128,15 @@ func removedWorkload(earlier sandbox.Spec, after Posture) Comparison {
 // with other abilities, so nothing says that it permits no more; another image,
 // output, label or directory is within what the policies permit.
 func CompareWorkload(earlier sandbox.Spec, later Ask) Comparison {
-	c := CompareSpec(earlier, later.Spec, later.Known)
-	d := &differences{known: later.Known, changes: c.Changes, undecided: c.Undecided}
-	next := later.Spec
+	b, _ := CompileSpec(earlier, sandbox.Known{})
+	a, _ := CompileSpec(later.Spec, later.Known)
+	return compareWorkloads(b, a)
+}
+
+func compareWorkloads(before, after *CompiledSpec) Comparison {
+	c := compareSpecs(before, after)
+	d := &differences{known: after.known, changes: c.Changes, undecided: c.Undecided, sides: c.reach}
+	earlier, next := before.spec, after.spec
 	d.other("kind", Incomparable, earlier.Kind, next.Kind)
 	d.other("backend", Incomparable, earlier.Backend, next.Backend)
 	d.other("image", Replaced, imageText(earlier.Image), imageText(next.Image))
@@ -109,15 +157,15 @@ func (d *differences) other(axis string, change Change, before, after string) {
 
 // sameMachine reports whether two workloads are of one kind on one backend, as
 // far as is known.
-func sameMachine(earlier sandbox.Spec, later Ask) bool {
-	return (earlier.Kind == later.Spec.Kind || !later.Known.Has(at("kind"))) &&
-		(earlier.Backend == later.Spec.Backend || !later.Known.Has(at("backend")))
+func sameMachine(earlier, later *CompiledSpec) bool {
+	return (earlier.spec.Kind == later.spec.Kind || !later.known.Has(at("kind"))) &&
+		(earlier.spec.Backend == later.spec.Backend || !later.known.Has(at("backend")))
 }
 
-func openMachine(later Ask) []sandbox.FieldPath {
+func openMachine(later *CompiledSpec) []sandbox.FieldPath {
 	var open []sandbox.FieldPath
 	for _, path := range []sandbox.FieldPath{at("kind"), at("backend")} {
-		if !later.Known.Has(path) {
+		if !later.known.Has(path) {
 			open = append(open, path)
 		}
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/guestpath"
 )
 
@@ -28,6 +29,19 @@ type specOpen struct {
 // malformed values and contradictions. The compiled spec is only meant for
 // [Decide] when no finding denies.
 func CompileSpec(spec sandbox.Spec, known sandbox.Known) (*CompiledSpec, []sandbox.Finding) {
+	s, findings := readSpec(spec, known)
+	s.egress.set = egress.NewSet(s.egress.rules)
+	return s, findings
+}
+
+// SpecFindings is what [CompileSpec] finds, for whoever decides nothing.
+func SpecFindings(spec sandbox.Spec, known sandbox.Known) []sandbox.Finding {
+	_, findings := readSpec(spec, known)
+	return findings
+}
+
+// readSpec is all of [CompileSpec] but the set of rules.
+func readSpec(spec sandbox.Spec, known sandbox.Known) (*CompiledSpec, []sandbox.Finding) {
 	s := &CompiledSpec{spec: spec, known: known}
 	s.open = specOpen{
 		backend:        !known.Has(at("backend")),
@@ -45,7 +59,7 @@ func CompileSpec(spec sandbox.Spec, known sandbox.Known) (*CompiledSpec, []sandb
 	var findings []sandbox.Finding
 	findings = append(findings, kindFindings(spec, known)...)
 
-	eg, problems := compileEgress(spec.Egress, known)
+	eg, problems := readEgress(spec.Egress, known)
 	findings = append(findings, problems...)
 	if !eg.modeOpen && eg.mode == sandbox.EgressUnspecified {
 		eg.mode = sandbox.EgressClosed

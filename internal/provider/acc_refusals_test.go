@@ -394,7 +394,7 @@ func TestAccImposedPolicyMustBeTheSameForPlanAndApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, code := run("plan")
-	if code != 1 || !strings.Contains(out, "\n guardrail.unreadable\n") || strings.Contains(out, "Error: Invalid provider configuration") {
+	if code != 1 || !strings.Contains(out, "\n platform_policy.unreadable\n") || strings.Contains(out, "Error: Invalid provider configuration") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 }

@@ -45,6 +45,30 @@ func admit(in policyInput, imposed []policy.Layer, p phase) admission {
 	return a
 }
 
+// faults is everything that is wrong with the policy alone, for whoever decides
+// nothing under it.
+func (in policyInput) faults(p phase) []sandbox.Finding {
+	faults := slices.Clip(in.Findings)
+	for _, f := range policy.PolicyFindings(in.layer()) {
+		f.Subject = "" // it is shown at the policy
+		faults = append(faults, f)
+	}
+	if in.Known.Everything() && !denied(faults) {
+		faults = append(faults, in.seal.broken("policy", in.encode, p)...)
+	}
+	return faults
+}
+
+// faults is everything that is wrong with the workload alone; problems is what was
+// found when it was compiled.
+func (in workloadInput) faults(problems []sandbox.Finding) []sandbox.Finding {
+	faults := append(slices.Clip(in.Findings), problems...)
+	if in.Known.Everything() && !denied(faults) {
+		faults = append(faults, in.seal.broken("workload", in.encode, validating)...)
+	}
+	return faults
+}
+
 func (in policyInput) encode() ([]byte, error) { return manifest.EncodePolicy(in.Policy) }
 
 func (in workloadInput) encode() ([]byte, error) { return manifest.EncodeWorkload(in.Spec) }

@@ -16,7 +16,7 @@ func newBackendData() datasource.DataSource {
 }
 
 // evaluateBackend reads no policy, so nothing that is imposed bears on it.
-func evaluateBackend(config tftypes.Value, _ *guardrail, _ phase) (computed, diag.Diagnostics) {
+func evaluateBackend(config tftypes.Value, _ *platformPolicy, _ phase) (computed, diag.Diagnostics) {
 	r := &reading{}
 	o, ok := r.open(config, nil)
 	if !ok {

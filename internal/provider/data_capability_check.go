@@ -11,7 +11,7 @@ func newCapabilityCheckData() datasource.DataSource {
 	return &pureData{name: "capability_check", schema: capabilityCheckSchema, evaluate: evaluateCapabilityCheck}
 }
 
-func evaluateCapabilityCheck(config tftypes.Value, g *guardrail, p phase) (computed, diag.Diagnostics) {
+func evaluateCapabilityCheck(config tftypes.Value, g *platformPolicy, p phase) (computed, diag.Diagnostics) {
 	s := assess(attribute(config, "policy"), config, g.layers(), false, p)
 	return s.values(attributesOf(config.Type())), append(refusals(s.policyFaults()), refusals(s.workloadFaults())...)
 }

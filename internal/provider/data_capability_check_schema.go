@@ -15,7 +15,7 @@ func capabilityCheckSchema() schema.Schema {
 	attributes["policy"] = schema.SingleNestedAttribute{
 		Required: true,
 		MarkdownDescription: "The policy that the workload is judged under: a whole resource (`sandbox_policy.NAME`), the result of the function `policy`, a local, a module's output, or a literal object. " +
-			"The provider's own policy file, if there is one, holds as well.",
+			"The platform policy (the provider's `policy_file`), if there is one, holds as well.",
 		Attributes: dataAttributes(policyFragment()),
 	}
 	maps.Copy(attributes, map[string]schema.Attribute{

@@ -103,7 +103,7 @@ func TestCapabilityCheckAnswersUnderWhatIsImposed(t *testing.T) {
 		file    []byte
 		verdict string
 		want    string
-	}{"a floor": {document, "deny", ""}, "something else": {[]byte("{"), "", "guardrail.unreadable"}} {
+	}{"a floor": {document, "deny", ""}, "something else": {[]byte("{"), "", "platform_policy.unreadable"}} {
 		p := offline()
 		p.readFile = func(string) ([]byte, error) { return c.file, nil }
 		s := newServer(t, p).configure(t, map[string]any{"policy_file": "platform.json"})

@@ -49,7 +49,7 @@ func postureDiffSchema() schema.Schema {
 	}
 }
 
-func evaluatePostureDiffData(config tftypes.Value, _ *guardrail, _ phase) (computed, diag.Diagnostics) {
+func evaluatePostureDiffData(config tftypes.Value, _ *platformPolicy, _ phase) (computed, diag.Diagnostics) {
 	d := diffPostures(attribute(config, "before"), attribute(config, "after"))
 	diags := refusals(under(sandbox.Path("before"), d.before.findings))
 	diags.Append(refusals(under(sandbox.Path("after"), d.after.findings))...)

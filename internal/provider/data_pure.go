@@ -20,10 +20,10 @@ var (
 type pureData struct {
 	name     string
 	schema   func() schema.Schema
-	evaluate func(config tftypes.Value, g *guardrail, p phase) (computed, diag.Diagnostics)
+	evaluate func(config tftypes.Value, g *platformPolicy, p phase) (computed, diag.Diagnostics)
 
 	// guard is what is imposed. It is nil in `terraform validate` and under mocks.
-	guard *guardrail
+	guard *platformPolicy
 }
 
 func (d *pureData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
@@ -35,7 +35,7 @@ func (d *pureData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 }
 
 func (d *pureData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	guard, diags := guardrailFrom(req.ProviderData)
+	guard, diags := platformPolicyFrom(req.ProviderData)
 	resp.Diagnostics.Append(diags...)
 	d.guard = guard
 }

@@ -17,7 +17,7 @@ func checkDefinition() function.Definition {
 			assessedDescription() +
 			"\nAn argument that cannot be read, down to a misspelt name at any level of nesting, and a policy that contradicts itself are errors and not verdicts: a test that expects `deny` must not pass because of a typo. " +
 			"A deny that is certain whatever is not known yet is returned at once; otherwise what depends on unknown values is unknown. " +
-			"A function sees its arguments alone: a policy file that the provider's configuration imposes is not among them.",
+			"A function sees its arguments alone: the platform policy, which the provider's configuration imposes, is not among them.",
 		Parameters: []function.Parameter{
 			objectParameter("policy", "The policy: a `sandbox_policy`, the result of the function `policy`, or an object with the attributes of one."),
 			objectParameter("workload", "The workload: a `sandbox_workload`, or an object with the attributes of one, `backend` and, where facts were probed, `backend_facts` included. "+

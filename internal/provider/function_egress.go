@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/function"
@@ -72,11 +71,7 @@ func isWorkload(v tftypes.Value) bool { return v.IsKnown() && has(v, "kind") }
 func receiveWorkload(v tftypes.Value) (workloadInput, *policy.CompiledSpec, []sandbox.Finding) {
 	in := readWorkload(v, true)
 	spec, problems := policy.CompileSpec(in.Spec, in.Known)
-	faults := append(slices.Clip(in.Findings), problems...)
-	if in.Known.Everything() && !denied(faults) {
-		faults = append(faults, in.seal.broken("workload", in.encode, validating)...)
-	}
-	return in, spec, faults
+	return in, spec, in.faults(problems)
 }
 
 // readRequest reads a request and reports whether all of it is known.

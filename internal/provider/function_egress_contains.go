@@ -57,6 +57,6 @@ func readReach(v tftypes.Value) (policy.Reach, []sandbox.Finding) {
 		_, spec, faults := receiveWorkload(v)
 		return spec.Reach(), faults
 	}
-	in := readPolicy(v, true)
-	return policy.ReachOf(in.layer()), admit(in, nil, validating).findings
+	a := admit(readPolicy(v, true), nil, validating)
+	return a.compiled.Reach(), a.findings
 }

@@ -57,7 +57,7 @@ func manifestResult() map[string]attr.Type {
 // notCarried refuses a document that would lack what the runner imposes.
 func notCarried(file string) sandbox.Finding {
 	return sandbox.Finding{
-		Code: sandbox.CodeGuardrail, Subject: manifest.PlatformPolicy,
+		Code: sandbox.CodePlatformPolicy, Subject: manifest.PlatformPolicy,
 		Found:    envPolicyFile + " imposes " + sandbox.Echo(file) + ", which a function does not see",
 		Required: "a manifest that carries the imposed policy",
 		Remedy:   "make the manifest with the resource sandbox_manifest",

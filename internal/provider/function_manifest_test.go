@@ -128,6 +128,6 @@ func TestManifestFunctionRefusesWhereARunnerImposesAPolicy(t *testing.T) {
 		}
 		return ""
 	}
-	newServer(t, p).call(t, "manifest", agents(), map[string]any{"report": spec(nil)}).refusedAt(t, 0, "guardrail.unreadable")
+	newServer(t, p).call(t, "manifest", agents(), map[string]any{"report": spec(nil)}).refusedAt(t, 0, "platform_policy.unreadable")
 	newServer(t, offline()).call(t, "manifest", agents(), map[string]any{"report": spec(nil)}).must(t)
 }

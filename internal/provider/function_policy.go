@@ -46,9 +46,8 @@ func policyResult() map[string]attr.Type {
 func evaluatePolicyFunction(arguments []tftypes.Value, returns tftypes.Type) answer {
 	const object = 0
 	in := readPolicy(arguments[object], true)
-	a := admit(in, nil, validating)
-	if denied(a.findings) {
-		return answer{complaints: about(object, a.findings)}
+	if faults := in.faults(validating); denied(faults) {
+		return answer{complaints: about(object, faults)}
 	}
 	whole, err := conform(arguments[object], returns)
 	if err != nil {
@@ -58,7 +57,7 @@ func evaluatePolicyFunction(arguments []tftypes.Value, returns tftypes.Type) ans
 		return answer{value: whole}
 	}
 	digest, document := unknownText(), unknownText()
-	if a.settled {
+	if in.Known.Everything() {
 		bytes, err := in.encode()
 		if err != nil {
 			return answer{complaints: about(object, sandbox.FindingsAt(err, nil))}

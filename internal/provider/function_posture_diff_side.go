@@ -40,14 +40,19 @@ func readSide(v tftypes.Value) postureSide {
 	case v.Type().Is(tftypes.String):
 		text, _ := asText(v)
 		return readDocumentSide([]byte(text))
+	case has(v, "api_version") && has(v, "document"):
+		return postureSide{findings: []sandbox.Finding{{
+			Code: sandbox.CodeWrongType, Found: "a document that was decoded", Required: "the text of the document",
+			Remedy: `give its text as it is, such as file("main.manifest.json"), without jsondecode()`,
+		}}}
 	case has(v, "workloads"):
 		return readManifestSide(v)
 	case isWorkload(v):
-		in, _, faults := receiveWorkload(v)
-		return workloadSide(policy.Ask{Spec: in.Spec, Known: in.Known}, faults)
+		in := readWorkload(v, true)
+		return workloadSide(policy.Ask{Spec: in.Spec, Known: in.Known}, in.faults(policy.SpecFindings(in.Spec, in.Known)))
 	default:
 		in := readPolicy(v, true)
-		return policySide(in.layer(), admit(in, nil, validating).findings)
+		return policySide(in.layer(), in.faults(validating))
 	}
 }
 
@@ -91,11 +96,11 @@ func readDocumentSide(text []byte) postureSide {
 func readManifestSide(v tftypes.Value) postureSide {
 	in := readManifest(v, true)
 	side := postureSide{sort: sortManifest, posture: in.posture(nil), findings: in.Findings}
-	a := admit(in.Policy, nil, validating)
-	side.findings = append(side.findings, under(sandbox.Path("policy"), a.findings)...)
-	settled := a.settled && in.Known.Everything()
+	side.findings = append(side.findings, under(sandbox.Path("policy"), in.Policy.faults(validating))...)
+	settled := in.Policy.Known.Everything() && in.Known.Everything()
 	for _, name := range sortedKeys(in.Workloads) {
-		workload, _, faults := receiveWorkload(attribute(attribute(v, "workloads"), name))
+		workload := readWorkload(attribute(attribute(v, "workloads"), name), true)
+		faults := workload.faults(policy.SpecFindings(workload.Spec, workload.Known))
 		settled = settled && workload.Known.Everything()
 		side.findings = append(side.findings, under(sandbox.Path("workloads", sandbox.MapKey(name)), faults)...)
 	}
@@ -120,12 +125,12 @@ func (side *postureSide) sealed(in manifestInput, text string, settled bool) {
 		side.findings = append(side.findings, under(sandbox.Path("document"), sandbox.FindingsAt(err, nil))...)
 		return
 	}
-	side.posture.HostPolicy = m.Posture().HostPolicy
+	side.posture.HostPolicy, side.posture.Guarantees = m.Posture().HostPolicy, m.Guarantees
 	if !settled {
 		return
 	}
 	arrived := in.document(nil)
-	arrived.HostPolicy = m.HostPolicy
+	arrived.HostPolicy, arrived.Guarantees = m.HostPolicy, m.Guarantees
 	if encoded, err := arrived.Encode(); err == nil && string(encoded) != text {
 		side.findings = append(side.findings, sandbox.Finding{
 			Code:     sandbox.CodeAttributesLost,

@@ -203,3 +203,16 @@ func TestWhatIsAboutAnotherArgumentNamesIt(t *testing.T) {
 		t.Errorf("the second alone:\n%s", text)
 	}
 }
+
+func TestPostureDiffOfADecodedDocumentSaysToGiveItsText(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, offline())
+	text := `{"api_version":"sandbox/v1","document":"policy","policy":{}}`
+	decoded := map[string]any{"api_version": "sandbox/v1", "document": "policy", "policy": map[string]any{}}
+	s.call(t, "posture_diff", text, text).must(t)
+	got := s.call(t, "posture_diff", text, decoded)
+	got.refusedAt(t, 1, string(sandbox.CodeWrongType))
+	if !strings.Contains(got.err.Text, "ithout jsondecode()") {
+		t.Error(got.err.Text)
+	}
+}

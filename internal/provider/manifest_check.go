@@ -1,11 +1,13 @@
 package provider
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -17,7 +19,7 @@ func newManifestResource() resource.Resource {
 
 // evaluateManifest is the gate: it judges every workload under the manifest's
 // own policy and what is imposed, whatever the workload was judged under before.
-func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
+func evaluateManifest(object tftypes.Value, g *platformPolicy, p phase) outcome {
 	in := readManifest(object, false)
 	out := outcome{computed: computed{"document": unknownText(), "digest": unknownText()}}
 	findings, settled := in.judge(g, p)
@@ -40,18 +42,22 @@ func evaluateManifest(object tftypes.Value, g *guardrail, p phase) outcome {
 }
 
 // whole reports whether everything in the manifest is known.
-func (in manifestInput) whole() bool {
+func (in manifestInput) whole() bool { return in.Known.Everything() && in.admissionKnown() }
+
+// admissionKnown reports whether everything is known by which workloads are
+// admitted.
+func (in manifestInput) admissionKnown() bool {
 	for _, workload := range in.Workloads {
 		if !workload.Known.Everything() {
 			return false
 		}
 	}
-	return in.Known.Everything() && in.Policy.Known.Everything()
+	return in.Known.Whole(sandbox.Path("workloads")) && in.Policy.Known.Everything()
 }
 
 // judge decides every workload. A workload that came from a resource has warned
 // there, so its warnings are not repeated.
-func (in manifestInput) judge(g *guardrail, p phase) (findings []sandbox.Finding, settled bool) {
+func (in manifestInput) judge(g *platformPolicy, p phase) (findings []sandbox.Finding, settled bool) {
 	a := admit(in.Policy, g.layers(), p)
 	findings = append(findings, in.Findings...)
 	findings = append(findings, in.generationFindings()...)
@@ -87,7 +93,7 @@ func (in manifestInput) generationFindings() []sandbox.Finding {
 }
 
 // document is the manifest that hosts open.
-func (in manifestInput) document(g *guardrail) manifest.Manifest {
+func (in manifestInput) document(g *platformPolicy) manifest.Manifest {
 	workloads := make(map[string]sandbox.Spec, len(in.Workloads))
 	for name, workload := range in.Workloads {
 		workloads[name] = workload.Spec
@@ -96,6 +102,27 @@ func (in manifestInput) document(g *guardrail) manifest.Manifest {
 		Generation: in.Generation,
 		Policy:     in.Policy.Policy,
 		HostPolicy: g.effective(),
+		Guarantees: in.relied(g),
 		Workloads:  workloads,
 	}
+}
+
+// relied is what each backend must still give when a host opens the manifest: that
+// on which its workloads were admitted here. What is not known yet relies on
+// nothing.
+func (in manifestInput) relied(g *platformPolicy) map[string]sandbox.GuaranteeSet {
+	layers := append(slices.Clip(g.layers()), in.Policy.layer())
+	relied := make(map[string]sandbox.GuaranteeSet)
+	for _, workload := range in.Workloads {
+		backend, open, problems := backendOf(workload)
+		if open || len(problems) > 0 || !workload.Known.Everything() {
+			continue
+		}
+		name := workload.Spec.Backend
+		on := policy.Relied(layers, policy.Ask{Spec: workload.Spec}, backend.Declarations())
+		if all := relied[name].Union(on); !all.Empty() {
+			relied[name] = all
+		}
+	}
+	return relied
 }

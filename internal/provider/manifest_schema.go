@@ -9,10 +9,10 @@ import (
 func manifestSchema() schema.Schema {
 	s := schema.Schema{
 		MarkdownDescription: "The document that hosts open: one policy and the workloads that it admits. This is the gate: every workload is judged again, " +
-			"under the policy given here and the provider's own policy file, whatever policy its resource was given.\n\n" +
+			"under the policy given here and the platform policy (the provider's `policy_file`), whatever policy its resource was given.\n\n" +
 			"Hand `document` to hosts as bytes (`terraform output -raw`), and `digest` through the hosts' own configuration: " +
 			"a host accepts a document only by a digest that it was given separately. A document holds nothing secret.\n\n" +
-			"Every plan is compared with what was applied before: the policy, the provider's policy file, and each workload's capabilities, identities, floors, limits and egress. " +
+			"Every plan is compared with what was applied before: the policy, the platform policy, and each workload's capabilities, identities, floors, limits and egress. " +
 			"A workload under a new name widens unless an earlier one of the same kind and backend could do all that it can. " +
 			"A workload's kind, backend and image have no order and are bounded by the policy.",
 		Attributes: map[string]schema.Attribute{
@@ -31,7 +31,8 @@ func manifestSchema() schema.Schema {
 			"document": schema.StringAttribute{
 				Computed: true,
 				MarkdownDescription: "The manifest in its canonical form, JSON of version `sandbox/v1`, byte for byte what hosts open. " +
-					"Known in the first plan when everything in it is. The provider's own policy file, if there is one, is in it.",
+					"Known in the first plan when everything in it is. The platform policy, if there is one, is in it, and so is which guarantees each backend gave " +
+					"on which admitting its workloads rests: a host refuses a backend that gives less.",
 			},
 			"digest": schema.StringAttribute{
 				Computed:            true,

@@ -15,13 +15,13 @@ func newPolicyResource() resource.Resource {
 
 // evaluatePolicy judges a policy by itself: malformed values and contradictions.
 // What is imposed does not bound it; workloads are judged under both.
-func evaluatePolicy(object tftypes.Value, _ *guardrail, p phase) outcome {
+func evaluatePolicy(object tftypes.Value, _ *platformPolicy, p phase) outcome {
 	in := readPolicy(object, false)
 	// Its own digest is an output here, not something that it arrived with.
 	in.seal = ""
-	a := admit(in, nil, p)
-	out := outcome{findings: a.findings, computed: computed{"digest": unknownText()}, about: in.layer().Source}
-	if !a.settled || denied(a.findings) {
+	faults := in.faults(p)
+	out := outcome{findings: faults, computed: computed{"digest": unknownText()}, about: in.layer().Source}
+	if !in.Known.Everything() || denied(faults) {
 		return out
 	}
 	document, err := in.encode()

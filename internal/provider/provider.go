@@ -110,12 +110,12 @@ func (p *sandboxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	guard := p.guardrail(block)
+	guard := p.platformPolicy(block)
 	resp.ResourceData = guard
 	resp.DataSourceData = guard
 }
 
-func (p *sandboxProvider) guardrail(block providerModel) *guardrail {
+func (p *sandboxProvider) platformPolicy(block providerModel) *platformPolicy {
 	sources := []policySource{
 		{
 			file: p.getenv(envPolicyFile), digest: p.getenv(envPolicyDigest),
@@ -130,7 +130,7 @@ func (p *sandboxProvider) guardrail(block providerModel) *guardrail {
 	if open {
 		sources = sources[:1]
 	}
-	guard := readGuardrail(sources, p.readFile)
+	guard := readPlatformPolicy(sources, p.readFile)
 	guard.open = open
 	return guard
 }

@@ -32,15 +32,15 @@ type pureResource struct {
 
 	// guard is what the provider's configuration imposes. It is nil in `terraform
 	// validate` and under mocks, where no provider is configured.
-	guard *guardrail
+	guard *platformPolicy
 }
 
 // evaluation says what follows from an object: a configuration, or a plan.
-type evaluation func(object tftypes.Value, g *guardrail, p phase) outcome
+type evaluation func(object tftypes.Value, g *platformPolicy, p phase) outcome
 
 // comparison says what a planned object permits beyond its prior state, which is
 // null when the object is new.
-type comparison func(prior, planned tftypes.Value, g *guardrail) widening
+type comparison func(prior, planned tftypes.Value, g *platformPolicy) widening
 
 // outcome is what follows from an object.
 type outcome struct {
@@ -72,7 +72,7 @@ func (r *pureResource) Schema(_ context.Context, _ resource.SchemaRequest, resp 
 }
 
 func (r *pureResource) Configure(_ context.Context, req resource.ConfigureRequest, resp *resource.ConfigureResponse) {
-	guard, diags := guardrailFrom(req.ProviderData)
+	guard, diags := platformPolicyFrom(req.ProviderData)
 	resp.Diagnostics.Append(diags...)
 	r.guard = guard
 }
@@ -83,7 +83,7 @@ func (r *pureResource) Configure(_ context.Context, req resource.ConfigureReques
 func (r *pureResource) ValidateConfig(_ context.Context, req resource.ValidateConfigRequest, resp *resource.ValidateConfigResponse) {
 	guard := r.guard
 	if guard == nil {
-		guard = &guardrail{open: true}
+		guard = &platformPolicy{open: true}
 	}
 	resp.Diagnostics.Append(refusals(r.evaluate(req.Config.Raw, guard, validating).findings)...)
 }

@@ -133,7 +133,7 @@ func stricter(guards ...guard) sandbox.OnWidening {
 }
 
 // comparePolicy compares a policy with its prior state.
-func comparePolicy(prior, planned tftypes.Value, _ *guardrail) widening {
+func comparePolicy(prior, planned tftypes.Value, _ *platformPolicy) widening {
 	next := readPolicy(planned, false)
 	if prior.IsNull() {
 		return newObject(manifest.PolicySource(next.Policy), next.guard)
@@ -142,7 +142,7 @@ func comparePolicy(prior, planned tftypes.Value, _ *guardrail) widening {
 	before, problem := was.encodeKnown()
 	if problem == nil {
 		// What does not compile would be compared as if it were not there.
-		_, findings := policy.CompilePolicy(was.layer())
+		findings := policy.PolicyFindings(was.layer())
 		problem = sandbox.Decide(findings).Err()
 	}
 	if problem != nil {

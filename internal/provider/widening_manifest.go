@@ -12,7 +12,7 @@ import (
 // The earlier side is the document of the prior state, which is what hosts hold.
 // The manifest compares its policy itself, since a policy from a local has no
 // state of its own and another policy may have taken its place.
-func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
+func compareManifest(prior, planned tftypes.Value, g *platformPolicy) widening {
 	next := readManifest(planned, false)
 	if prior.IsNull() {
 		guards := []guard{next.guard}
@@ -42,7 +42,7 @@ func compareManifest(prior, planned tftypes.Value, g *guardrail) widening {
 }
 
 // posture is what the manifest would say, with what is imposed.
-func (in manifestInput) posture(g *guardrail) policy.Posture {
+func (in manifestInput) posture(g *platformPolicy) policy.Posture {
 	p := in.document(g).Posture()
 	p.Policy = in.Policy.layer()
 	for _, path := range in.Known.Paths() {
@@ -53,6 +53,9 @@ func (in manifestInput) posture(g *guardrail) policy.Posture {
 	if g != nil && g.open {
 		p.Known = p.Known.Unknown(sandbox.Path("host_policy"))
 	}
+	if !in.admissionKnown() || g != nil && g.open {
+		p.Known = p.Known.Unknown(sandbox.Path("guarantees"))
+	}
 	for name, workload := range in.Workloads {
 		p.Workloads[name] = policy.Ask{Spec: workload.Spec, Known: workload.Known}
 	}
@@ -62,10 +65,12 @@ func (in manifestInput) posture(g *guardrail) policy.Posture {
 // compiles reports what in a document this release would not take. It would be
 // compared as if it were not there.
 func compiles(m manifest.Manifest) error {
-	_, findings := policy.CompilePolicy(m.Layers()...)
+	var findings []sandbox.Finding
+	for _, layer := range m.Layers() {
+		findings = append(findings, policy.PolicyFindings(layer)...)
+	}
 	for _, name := range m.WorkloadNames() {
-		_, problems := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
-		findings = append(findings, problems...)
+		findings = append(findings, policy.SpecFindings(m.Workloads[name], sandbox.Known{})...)
 	}
 	return sandbox.Decide(findings).Err()
 }
@@ -74,7 +79,7 @@ func compiles(m manifest.Manifest) error {
 type manifestChange struct {
 	was, next manifestInput
 	before    manifest.Manifest
-	imposed   *guardrail
+	imposed   *platformPolicy
 	// own is what the manifest itself accepts, and rule its guard.
 	own  acceptance
 	rule sandbox.OnWidening

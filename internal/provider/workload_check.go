@@ -17,7 +17,7 @@ func newWorkloadResource() resource.Resource {
 
 // evaluateWorkload judges a workload under the policy that it was given and what
 // is imposed. It is early feedback: the manifest judges again.
-func evaluateWorkload(object tftypes.Value, g *guardrail, p phase) outcome {
+func evaluateWorkload(object tftypes.Value, g *platformPolicy, p phase) outcome {
 	a := admit(readPolicy(attribute(object, "policy"), false), g.layers(), p)
 	in := readWorkload(object, false)
 	// Its own digest is an output here, not something that it arrived with.

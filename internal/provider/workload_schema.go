@@ -111,7 +111,7 @@ func workloadSchema() schema.Schema {
 	attributes["policy"] = schema.SingleNestedAttribute{
 		Required: true,
 		MarkdownDescription: "The policy that the workload is judged under: a whole resource (`sandbox_policy.NAME`), a local, a module's output, or a literal object. " +
-			"The provider's own policy file, if there is one, holds as well. The manifest judges the workload again under its own policy.",
+			"The platform policy (the provider's `policy_file`), if there is one, holds as well. The manifest judges the workload again under its own policy.",
 		Attributes: policyFragment(),
 	}
 	attributes["digest"] = schema.StringAttribute{

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/translate"
 )
 
@@ -52,21 +53,7 @@ func TestSamplesReadAsTheirGoldenFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name+".golden")
-			got := render(tr)
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s differs; go test ./internal/translate -update writes it\n--- got\n%s\n--- want\n%s", path, got, want)
-			}
+			golden.Check(t, *update, name, render(tr))
 		})
 	}
 }

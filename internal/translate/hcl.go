@@ -16,6 +16,9 @@ import (
 // Label is a text as the label of a Terraform block.
 func Label(text string) string { return slug(text, "imported") }
 
+// IsLabel reports whether a text stands as the label of a Terraform block as it is.
+func IsLabel(text string) bool { return hclsyntax.ValidIdentifier(text) }
+
 // HCL writes the policy as a sandbox_policy resource that is called label, one
 // host or rule a line. A comment above it says what it was read from and how much
 // of that is missing, so that the file cannot be taken for the whole.

@@ -145,7 +145,7 @@ func (r *reader) networkPorts(rule node) (ports []string, some bool) {
 		}
 		ports = append(ports, text)
 	}
-	return ports, len(ports) > 0
+	return unique(ports), len(ports) > 0
 }
 
 // networkBlock reads {cidr, except}. Each exception is taken out of the range.
@@ -169,7 +169,7 @@ func (r *reader) networkBlock(block node, name string, ports []string) {
 		r.fail(v.wrongType("a range of addresses"))
 		return
 	}
-	r.permit(block, name, sandbox.EgressRule{Host: cidr, Ports: unique(ports), Methods: anything(), Paths: anything()}, lastOrder)
+	r.permit(block, name, sandbox.EgressRule{Host: cidr, Ports: ports, Methods: anything(), Paths: anything()}, lastOrder)
 	if len(r.grants) == before {
 		return
 	}

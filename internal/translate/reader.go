@@ -21,7 +21,7 @@ type reader struct {
 
 	grants  []grant
 	denials []denial
-	// steps are how often a denial was held against a rule.
+	// steps are the parts of rules that were read and cut.
 	steps int
 }
 
@@ -63,7 +63,21 @@ func (r *reader) fail(err error) {
 }
 
 func (r *reader) lose(at node, effect Effect, why, remedy string) {
+	if len(r.losses) == maxLosses {
+		r.fail(documentError(sandbox.CodeDocumentTooLarge, at.path, at.value.Line,
+			"more than "+strconv.Itoa(maxLosses)+" parts that cannot be carried over", "fewer", "split the file"))
+		return
+	}
 	r.losses = append(r.losses, Loss{Effect: effect, Line: at.value.Line, Path: at.path, Why: why, Remedy: remedy})
+}
+
+// take pays for reading or cutting n parts of a rule, while there is something left.
+func (r *reader) take(n int) bool {
+	if r.steps += n; r.steps > maxSteps {
+		r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "more than "+strconv.Itoa(maxSteps)+" ports, methods and paths in all its rules",
+			"fewer", "split the file"))
+	}
+	return r.err == nil
 }
 
 // unknown lists a name that the reader does not know.
@@ -106,6 +120,9 @@ func masked(host string) string {
 
 // rule parses a rule. What the grammar does not have is a loss.
 func (r *reader) rule(at node, name string, rule sandbox.EgressRule, what string) (egress.Rule, bool) {
+	if !r.take(len(rule.Ports) + len(rule.Methods) + len(rule.Paths)) {
+		return egress.Rule{}, false
+	}
 	parsed, findings := egress.ParseRule(name, rule, nil)
 	if len(findings) > 0 {
 		r.lose(at, Narrows, what+findings[0].Found, findings[0].Remedy)

@@ -13,13 +13,17 @@ import (
 const (
 	// maxPairs bounds how many grants are held against how many denials.
 	maxPairs = 2 << 20
-	// maxRules bounds what is written.
-	maxRules = 100_000
-	// maxLosses bounds what is said about denials that cannot be written.
-	maxLosses = 10_000
-	// maxSteps bounds how many pieces are held against how many denials: a grant may
-	// have fallen into maxPieces before it meets most of them.
-	maxSteps = 16 << 20
+	// maxRules bounds what is read, and maxObjects how much of it is written as rule
+	// objects: to write one takes as long as to judge a hundred.
+	maxRules, maxObjects = 100_000, 1 << 13
+	// maxLosses bounds what is said about what is not carried over.
+	maxLosses = 1 << 12
+	// maxSteps bounds how many parts of rules (ports, methods and paths) are read and
+	// cut. A permission may have fallen into maxPieces before it meets most denials.
+	maxSteps = 1 << 20
+	// piecesAStep are looked at in the time of one step, and stepsACut is what it
+	// takes to cut one.
+	piecesAStep, stepsACut = 16, 64
 )
 
 // settle makes the policy of what was collected: the grants without the denials.
@@ -31,12 +35,9 @@ func (r *reader) settle() {
 		return
 	}
 	var rules []egress.Rule
-	before := len(r.losses)
 	for i := range r.grants {
 		rules = append(rules, r.remaining(&r.grants[i])...)
-		if len(r.losses) > before+maxLosses || r.steps > maxSteps {
-			r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "denials that cut permissions into too many parts",
-				"at most "+strconv.Itoa(maxLosses)+" parts that cannot be written", "split the file"))
+		if r.err != nil {
 			return
 		}
 		if len(rules) > maxRules {
@@ -60,9 +61,21 @@ func (r *reader) remaining(g *grant) []egress.Rule {
 		case d.order >= g.order, d.applies != nil && !d.applies(g):
 			continue
 		}
+		if !r.take((len(rest) - 1) / piecesAStep) {
+			return nil
+		}
+		if !slices.ContainsFunc(rest, func(rule egress.Rule) bool { return d.touches(rule.Host()) }) {
+			continue // most often
+		}
 		var next []egress.Rule
-		r.steps += len(rest)
 		for _, rule := range rest {
+			if !d.touches(rule.Host()) {
+				next = append(next, rule)
+				continue
+			}
+			if !r.take(stepsACut + len(rule.Ports()) + len(rule.Methods()) + len(rule.Paths())) {
+				return nil
+			}
 			pieces, whole := subtract(rule, d)
 			next = append(next, pieces...)
 			if whole && (broad == "" || len(pieces) == 1 && pieces[0].Equal(rule)) {
@@ -107,6 +120,11 @@ func (r *reader) write(rules []egress.Rule) {
 			e.Rules = map[string]sandbox.EgressRule{}
 		}
 		e.Rules[keys.free(rule.Name())] = rule.Normal()
+		if len(e.Rules) > maxObjects {
+			r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "more than "+strconv.Itoa(maxObjects)+" rules with ports, methods or paths",
+				"fewer", "split the file"))
+			return
+		}
 	}
 	slices.Sort(e.Hosts)
 }
@@ -131,16 +149,15 @@ func (r *reader) assert(rules []egress.Rule) {
 	if len(never) == 0 {
 		return
 	}
-	permitted := egress.NewSet(rules)
-	if _, overlaps := egress.NewSet(never).Overlaps(permitted); !overlaps {
-		for _, rule := range never {
-			r.policy.NeverReaches = append(r.policy.NeverReaches, rule.Host().String())
+	reached := make([]bool, len(never))
+	for i, w := range egress.NewSet(never).Overlapping(egress.NewSet(rules)) {
+		if reached[i] = true; w == (egress.Witness{}) {
+			return // nothing is known from here on, and nothing asserted
 		}
-		return
 	}
-	for i := range never {
-		if _, overlaps := egress.NewSet(never[i : i+1]).Overlaps(permitted); !overlaps {
-			r.policy.NeverReaches = append(r.policy.NeverReaches, never[i].Host().String())
+	for i, rule := range never {
+		if !reached[i] {
+			r.policy.NeverReaches = append(r.policy.NeverReaches, rule.Host().String())
 		}
 	}
 }

@@ -76,21 +76,34 @@ var (
 	unsaid  = remains{}
 )
 
-func withoutHost(host egress.Host, d *denial) remains {
+// touches reports whether the denial is about any of the host's names or addresses.
+func (d *denial) touches(host egress.Host) bool {
 	denied := d.rule.Host()
 	switch {
 	case d.everywhere:
-		return nothing
+		return true
 	case host.IsAddress() != denied.IsAddress():
+		return false
+	case host.IsAddress():
+		return host.Prefix().Overlaps(denied.Prefix())
+	default:
+		return covers(denied, host) || covers(host, denied)
+	}
+}
+
+func withoutHost(host egress.Host, d *denial) remains {
+	denied := d.rule.Host()
+	switch {
+	case !d.touches(host):
 		return apart
+	case d.everywhere:
+		return nothing
 	case host.IsAddress():
 		return withoutPrefix(host.Prefix(), denied.Prefix())
 	case covers(denied, host):
 		return nothing
-	case covers(host, denied):
-		return unsaid
 	default:
-		return apart
+		return unsaid
 	}
 }
 
@@ -106,10 +119,7 @@ func covers(wide, narrow egress.Host) bool {
 }
 
 func withoutPrefix(from, take netip.Prefix) remains {
-	switch {
-	case !from.Overlaps(take):
-		return apart
-	case take.Bits() <= from.Bits():
+	if take.Bits() <= from.Bits() {
 		return nothing
 	}
 	left := nothing

@@ -35,12 +35,13 @@ func (s *session) Exec(ctx context.Context, cmd sandbox.Command) (sandbox.ExecRe
 	if !ok {
 		return sandbox.ExecResult{}, broken("a guest that cannot exec")
 	}
-	return s.run(ctx, "exec "+sandbox.Echo(cmd.Args[0]), cmd.Timeout, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	input := watched(cmd.Stdin)
+	return input.whole(s.run(ctx, "exec "+sandbox.Echo(cmd.Args[0]), cmd.Timeout, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 		return execer.Exec(ctx, engine.ExecRequest{
 			Args: slices.Clone(cmd.Args), Dir: dir, Env: slices.Clone(cmd.Env),
-			Stdin: cmd.Stdin, Stdout: stdout, Stderr: stderr,
+			Stdin: input.reader(), Stdout: stdout, Stderr: stderr,
 		})
-	})
+	}))
 }
 
 // RunCode evaluates a program in the guest's language runtime, in the work
@@ -53,12 +54,13 @@ func (s *session) RunCode(ctx context.Context, program sandbox.Program) (sandbox
 	if !ok {
 		return sandbox.ExecResult{}, broken("a guest that cannot run_code")
 	}
-	return s.run(ctx, "run code", program.Timeout, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
+	input := watched(program.Stdin)
+	return input.whole(s.run(ctx, "run code", program.Timeout, func(ctx context.Context, stdout, stderr io.Writer) (int, error) {
 		return runner.RunCode(ctx, engine.CodeRequest{
 			Source: slices.Clone(program.Source), Args: slices.Clone(program.Args), Dir: s.info.WorkDir,
-			Stdin: program.Stdin, Stdout: stdout, Stderr: stderr,
+			Stdin: input.reader(), Stdout: stdout, Stderr: stderr,
 		})
-	})
+	}))
 }
 
 // run gives a program its bounds and tells its ends apart: its own exit, a bound

@@ -203,20 +203,37 @@ func TestBeyondNamesEveryRuleThatIsNotWithin(t *testing.T) {
 	s := hosts(t, "a.example", "evil.test", "*.example", "b.example", "10.0.0.0/8")
 	bound := hosts(t, "a.example", "b.example", "10.0.0.0/9")
 	var got []string
-	for _, x := range s.Beyond(bound) {
-		got = append(got, fmt.Sprint(x.Rule, " ", x.Witness))
-		if x.Witness.Rule != s.Rules()[x.Rule].Name() {
-			t.Errorf("%s is said to be of %q", x.Witness, x.Witness.Rule)
+	for i, w := range s.Beyond(bound) {
+		got = append(got, fmt.Sprint(i, " ", w))
+		if w.Rule != s.Rules()[i].Name() {
+			t.Errorf("%s is said to be of %q", w, w.Rule)
 		}
 	}
 	if want := []string{"1 evil.test:443", "2 evil.example:443", "4 10.128.0.0:443"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if beyond := s.Beyond(s); len(beyond) > 0 {
-		t.Errorf("beyond itself: %v", beyond)
+	for i, w := range s.Beyond(s) {
+		t.Errorf("rule %d is beyond its own set: %s", i, w)
 	}
-	if beyond := (*Set)(nil).Beyond(bound); len(beyond) > 0 {
-		t.Errorf("nothing is beyond: %v", beyond)
+	for i, w := range (*Set)(nil).Beyond(bound) {
+		t.Errorf("rule %d of none is beyond: %s", i, w)
+	}
+}
+
+func TestOverlappingNamesEveryRuleThatSharesSomething(t *testing.T) {
+	t.Parallel()
+	s := hosts(t, "a.example", "good.test", "*.example", "b.other", "10.0.0.0/8", "192.0.2.1")
+	other := hosts(t, "x.y.example", "a.example", "10.1.0.0/16", "*.other", "b.test")
+	var got []string
+	for i, w := range s.Overlapping(other) {
+		got = append(got, fmt.Sprint(i, " ", w))
+		checkWitness(t, w, s, true, other, true)
+	}
+	if want := []string{"0 a.example:443", "2 x.y.example:443", "3 b.other:443", "4 10.1.0.0:443"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for i, w := range hosts(t, "good.test").Overlapping(other) {
+		t.Errorf("rule %d is said to share %s", i, w)
 	}
 }
 
@@ -224,13 +241,16 @@ func TestOneBoundHoldsForAllRulesTogether(t *testing.T) {
 	t.Parallel()
 	s := entangled(t, 140)
 	bound := entangled(t, 139)
-	beyond := s.Beyond(bound)
-	if len(beyond) < 2 || beyond[len(beyond)-1].Rule != s.Len()-1 {
-		t.Fatalf("%d rules are not shown to be within", len(beyond))
-	}
-	for _, x := range beyond {
-		if x.Witness != (Witness{}) {
-			checkWitness(t, x.Witness, s, true, bound, false)
+	shown, unshown := 0, 0
+	for _, w := range s.Beyond(bound) {
+		if w == (Witness{}) {
+			unshown++
+			continue
 		}
+		shown++
+		checkWitness(t, w, s, true, bound, false)
+	}
+	if unshown != 1 {
+		t.Errorf("%d rules with a witness, then %d without", shown, unshown)
 	}
 }

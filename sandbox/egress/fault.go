@@ -64,4 +64,9 @@ func charAt(text string, offset int) string {
 }
 
 // write is the remedy that replaces the text by another.
-func write(text string) string { return "write " + sandbox.Echo(text) }
+func write(text string) string {
+	if !sandbox.EchoesWhole(text) {
+		return "correct it there" // what would be shown is cut, and cut it means something else
+	}
+	return "write " + sandbox.Echo(text)
+}

@@ -1,7 +1,6 @@
 package egress
 
 import (
-	"net/netip"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -14,11 +13,7 @@ func (s *Set) Hint(r Request) string {
 	if _, ok := s.Match(r); ok || s == nil {
 		return ""
 	}
-	host := Host{kind: hostExact, name: r.Host}
-	if r.Addr.IsValid() {
-		host = Host{kind: hostAddress, prefix: netip.PrefixFrom(r.Addr, r.Addr.BitLen())}
-	}
-	for _, z := range s.around(host, nil) {
+	for _, z := range s.around(r.host(), nil) {
 		for _, m := range z.members {
 			if hint := nearMiss(&s.rules[m], r); hint != "" {
 				return hint

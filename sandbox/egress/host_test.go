@@ -133,6 +133,7 @@ var refusals = []struct {
 	{"A-label of a long s", "xn--kha.example", sandbox.CodeEgressHostInvalid, "starts like an A-label", "", "xn--zca.example"},
 	{"joiner without its script", "a\u200db.example", sandbox.CodeEgressHostInvalid, "is not a label under IDNA", "", "ab.example"},
 	{"mixed directions", "נa.example", sandbox.CodeEgressHostInvalid, "is not a label under IDNA", "", "נ.example"},
+	{"mixed directions once a symbol is mapped", "\u2136m.example", sandbox.CodeEgressHostInvalid, "is not a label under IDNA", "", "\u2136.example"},
 	{"more than any name", strings.Repeat("a", maxHostText+1), sandbox.CodeEgressHostInvalid, "longer than any host name", "", "a"},
 
 	{"star alone", "*", sandbox.CodeEgressHostInvalid, "every host", "unrestricted", "*.example.com"},

@@ -2,6 +2,7 @@ package egress
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -55,32 +56,71 @@ func (s *Set) Match(r Request) (rule *Rule, ok bool) {
 	return &s.rules[found], true
 }
 
-// matchName walks the trie from the top level down. The last wildcard or name
-// that admits is the most specific one.
-func (s *Set) matchName(name string, q *query) int32 {
-	found := none
-	at := int32(0)
-	for end := len(name); ; {
-		start := strings.LastIndexByte(name[:end], '.') + 1
-		next, ok := s.edges[edge{at, name[start:end]}]
-		if !ok {
-			return found
-		}
-		at = next
-		z := s.nodes[at].below
-		if start == 0 {
-			z = s.nodes[at].exact
-		}
-		if z != none {
-			if r := s.zones[z].admit(q); r != none {
-				found = r
+// MatchAll is the positions in [Set.Rules] of all rules that admit the request, in
+// their order.
+func (s *Set) MatchAll(r Request) []int {
+	if _, ok := s.Match(r); !ok {
+		return nil
+	}
+	q := query{port: r.Port, method: r.Method, path: r.Path}
+	_, f := pathFlaw(r.Path)
+	q.sound = f == pathSound
+	var all []int
+	for _, z := range s.around(r.host(), nil) {
+		for _, m := range z.members {
+			f := newFacet(s.rules, []int32{m})
+			if portsContain(f.ports, q.port) && f.admit(&q) != none {
+				all = append(all, int(m))
 			}
 		}
-		if start == 0 {
-			return found
-		}
-		end = start - 1
 	}
+	slices.Sort(all)
+	return all
+}
+
+// AtHost is the positions in [Set.Rules] of all rules whose host covers the
+// request's, whatever else they say of it, in their order.
+func (s *Set) AtHost(r Request) []int {
+	var all []int
+	for _, z := range s.around(r.host(), nil) {
+		for _, m := range z.members {
+			all = append(all, int(m))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// host is the pattern of exactly the name or address that is asked for.
+func (r Request) host() Host {
+	if r.Addr.IsValid() {
+		return Host{kind: hostAddress, prefix: netip.PrefixFrom(r.Addr, r.Addr.BitLen())}
+	}
+	return Host{kind: hostExact, name: r.Host}
+}
+
+// matchName asks the name itself and then the wildcards around it, the smallest
+// first. The first that admits is the most specific one.
+func (s *Set) matchName(name string, q *query) int32 {
+	if z, ok := s.exact[name]; ok {
+		if r := s.zones[z].admit(q); r != none {
+			return r
+		}
+	}
+	if len(s.below) == 0 {
+		return none
+	}
+	for i := range len(name) {
+		if name[i] != '.' {
+			continue
+		}
+		if z, ok := s.below[name[i+1:]]; ok {
+			if r := s.zones[z].admit(q); r != none {
+				return r
+			}
+		}
+	}
+	return none
 }
 
 func (s *Set) matchAddr(addr netip.Addr, q *query) int32 {
@@ -92,7 +132,8 @@ func (s *Set) matchAddr(addr netip.Addr, q *query) int32 {
 	return none
 }
 
-// around appends the zones whose patterns cover everything that host covers.
+// around appends the zones whose patterns cover everything that host covers, the
+// widest names first.
 func (s *Set) around(host Host, to []*zone) []*zone {
 	if s == nil {
 		return to
@@ -105,19 +146,16 @@ func (s *Set) around(host Host, to []*zone) []*zone {
 		}
 		return to
 	}
-	at, left := int32(0), len(host.name)
-	for label := range labelsFromRight(host.name) {
-		next, ok := s.edges[edge{at, label}]
-		if !ok {
-			return to
-		}
-		at = next
-		left -= len(label) + 1
-		if z := s.nodes[at].below; z != none && (left > 0 || host.kind == hostWildcard) {
-			to = append(to, &s.zones[z])
+	if len(s.below) > 0 {
+		for end := len(host.name); end > 0; {
+			start := strings.LastIndexByte(host.name[:end], '.') + 1
+			if z, ok := s.below[host.name[start:]]; ok && (start > 0 || host.kind == hostWildcard) {
+				to = append(to, &s.zones[z])
+			}
+			end = start - 1
 		}
 	}
-	if z := s.nodes[at].exact; z != none && host.kind == hostExact {
+	if z, ok := s.exact[host.name]; ok && host.kind == hostExact {
 		to = append(to, &s.zones[z])
 	}
 	return to

@@ -67,14 +67,27 @@ func parseName(text string, offset int) (string, *fault) {
 		}
 		return lower, nil
 	}
-	ascii, err := strictIDNA.ToASCII(name)
-	if err != nil {
+	ascii, ok := toASCII(name)
+	if !ok {
 		return "", badIDN(text, offset, name)
 	}
 	if f := checkLabels(ascii, 0, ascii); f != nil {
 		return "", f
 	}
 	return ascii, nil
+}
+
+// toASCII is the normal form of a name in A-labels, if IDNA has one. The result is
+// asked again: the library judges writing directions by the characters before
+// their mapping, so that a symbol such as U+2136, which maps to a Hebrew letter,
+// passed beside a Latin one into an A-label that no resolver takes.
+func toASCII(name string) (ascii string, ok bool) {
+	ascii, err := strictIDNA.ToASCII(name)
+	if err != nil {
+		return "", false
+	}
+	again, err := strictIDNA.ToASCII(ascii)
+	return ascii, err == nil && again == ascii
 }
 
 // checkLabels holds a lower-case ASCII name to the rules. It stands at offset in
@@ -193,7 +206,7 @@ func badEmptyLabel(text string, at int) *fault {
 func badIDN(text string, offset int, name string) *fault {
 	start := 0
 	for label := range strings.SplitSeq(name, ".") {
-		if _, err := strictIDNA.ToASCII(label); err != nil {
+		if _, ok := toASCII(label); !ok {
 			at := offset + start
 			why := "the label " + sandbox.Echo(label) + " from character " + itoa(len([]rune(text[:at]))+1)
 			if hasACE(strings.ToLower(label)) {

@@ -1,6 +1,9 @@
 package egress
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Overlaps reports whether some request is admitted by both sets, and gives one;
 // s.Match and other.Match have confirmed it. The witness names the rule of s.
@@ -14,50 +17,100 @@ import "slices"
 // should a witness ever fail its confirmation: whoever asks wants to hear that
 // nothing is shared.
 func (s *Set) Overlaps(other *Set) (Witness, bool) {
-	if s == nil || other == nil {
+	for _, w := range s.Overlapping(other) {
+		return w, true
+	}
+	return Witness{}, false
+}
+
+// Overlapping yields the positions in [Set.Rules] of the rules that share a request
+// with the other set, in their order, each with such a request. The bound on the
+// work is one for all of them together: a witness that is zero, as [Set.Overlaps]
+// would give it, is the last.
+func (s *Set) Overlapping(other *Set) iter.Seq2[int, Witness] {
+	return func(yield func(int, Witness) bool) {
+		if s.Empty() || other.Empty() {
+			return
+		}
+		o := overlap{a: s, b: other}
+		o.lookInside()
+		for i := range s.rules {
+			w, shared := o.rule(int32(i))
+			if shared && (!yield(i, w) || w == Witness{}) {
+				return
+			}
+		}
+	}
+}
+
+// overlap holds the rules of one set against another set.
+type overlap struct {
+	steps
+	a, b   *Set
+	inside map[Host][]*zone // the zones of b whose patterns lie within one of a
+	around []*zone
+}
+
+// lookInside finds for each pattern of a those of b within it.
+func (o *overlap) lookInside() {
+	o.inside = make(map[Host][]*zone)
+	for i := range o.b.zones {
+		z := &o.b.zones[i]
+		o.around = o.a.around(z.host, o.around[:0])
+		if !o.take(len(o.around)) {
+			return
+		}
+		for _, wider := range o.around {
+			if wider.host != z.host { // which is found around it too
+				o.inside[wider.host] = append(o.inside[wider.host], z)
+			}
+		}
+	}
+}
+
+// rule reports whether a rule of a shares a request with b. The witness was
+// confirmed or is zero.
+func (o *overlap) rule(i int32) (Witness, bool) {
+	r := &o.a.rules[i]
+	if r.host.kind == hostNone {
 		return Witness{}, false
 	}
-	var work steps
-	w, owner, ok := s.meets(other, &work)
-	if work.err() != nil {
+	f := newFacet(o.a.rules, []int32{i})
+	o.around = o.b.around(r.host, o.around[:0])
+	for _, wider := range o.around {
+		if w, ok := o.meets(&f, wider); ok {
+			return o.confirmed(w.at(aPlaceIn(r.host)), r)
+		}
+	}
+	for _, z := range o.inside[r.host] {
+		if w, ok := o.meets(&f, z); ok {
+			return o.confirmed(w.at(aPlaceIn(z.host)), r)
+		}
+	}
+	return Witness{}, o.err() != nil
+}
+
+func (o *overlap) confirmed(w Witness, r *Rule) (Witness, bool) {
+	w.Rule = r.name
+	_, inA := o.a.Match(w.Request())
+	_, inB := o.b.Match(w.Request())
+	if o.err() != nil || !inA || !inB {
 		return Witness{}, true
-	}
-	if !ok {
-		return Witness{}, false
-	}
-	rule, inside := s.Match(w.Request())
-	if _, both := other.Match(w.Request()); !inside || !both {
-		return Witness{}, true
-	}
-	w.Rule = rule.name
-	if owner != none {
-		w.Rule = s.rules[owner].name
 	}
 	return w, true
 }
 
-// meets finds a request in both sets and the rule of s that admits it.
-func (s *Set) meets(other *Set, work *steps) (Witness, int32, bool) {
-	var around []*zone
-	for i := range s.zones {
-		z := &s.zones[i]
-		around = other.around(z.host, around[:0])
-		for _, wider := range around {
-			if w, owner, ok := z.meets(wider, work); ok {
-				return w.at(aPlaceIn(z.host)), owner, true
-			}
+// meets finds port, method and path that both the facet and the zone admit.
+func (o *overlap) meets(f *facet, z *zone) (Witness, bool) {
+	for j := range z.facets {
+		if !o.take(1 + f.cost(&z.facets[j])) {
+			return Witness{}, false
+		}
+		if w, ok := f.meets(&z.facets[j]); ok {
+			return w, true
 		}
 	}
-	for i := range other.zones {
-		z := &other.zones[i]
-		around = s.around(z.host, around[:0])
-		for _, wider := range around {
-			if w, owner, ok := wider.meets(z, work); ok {
-				return w.at(aPlaceIn(z.host)), owner, true
-			}
-		}
-	}
-	return Witness{}, none, false
+	return Witness{}, false
 }
 
 // aPlaceIn is one name or address that the pattern covers.
@@ -70,36 +123,21 @@ func aPlaceIn(host Host) Host {
 	return host
 }
 
-// meets finds port, method and path that both zones admit, and the rule of z.
-func (z *zone) meets(other *zone, work *steps) (Witness, int32, bool) {
-	for i := range z.facets {
-		for j := range other.facets {
-			if !work.take(z.facets[i].cost(&other.facets[j])) {
-				return Witness{}, none, false
-			}
-			if w, owner, ok := z.facets[i].meets(&other.facets[j]); ok {
-				return w, owner, true
-			}
-		}
-	}
-	return Witness{}, none, false
-}
-
 // cost is how many parts of two facets are compared at most, as far as that grows
 // beyond a search.
 func (f *facet) cost(other *facet) int {
 	return len(f.ports) + len(other.ports) + len(f.methods) + len(f.paths) + len(other.paths)
 }
 
-func (f *facet) meets(other *facet) (w Witness, owner int32, ok bool) {
+func (f *facet) meets(other *facet) (w Witness, ok bool) {
 	if w.Port, ok = sharedPort(f.ports, other.ports); !ok {
-		return Witness{}, none, false
+		return Witness{}, false
 	}
 	if w.Method, ok = sharedMethod(f.methods, other.methods); !ok {
-		return Witness{}, none, false
+		return Witness{}, false
 	}
-	if w.Path, owner, ok = f.sharedPath(other); !ok {
-		return Witness{}, none, false
+	if w.Path, ok = f.sharedPath(other); !ok {
+		return Witness{}, false
 	}
 	if w.Method != "" && w.Path == "" {
 		w.Path = "/"
@@ -107,7 +145,7 @@ func (f *facet) meets(other *facet) (w Witness, owner int32, ok bool) {
 	if w.Path != "" && w.Method == "" {
 		w.Method = "GET"
 	}
-	return w, owner, true
+	return w, true
 }
 
 // sharedPort is a port of both lists: 443 where it is, else the lowest.
@@ -145,25 +183,25 @@ func sharedMethod(a, b []string) (string, bool) {
 	return a[i], true
 }
 
-// sharedPath is a path that both facets admit, and the rule of f; empty is any.
-func (f *facet) sharedPath(other *facet) (path string, owner int32, ok bool) {
+// sharedPath is a path that both facets admit; empty is any.
+func (f *facet) sharedPath(other *facet) (path string, ok bool) {
 	switch {
 	case f.whole != none && other.whole != none:
-		return "", f.whole, true
+		return "", true
 	case f.whole != none:
-		return other.paths[0], f.whole, true
+		return other.paths[0], true
 	case other.whole != none:
-		return f.paths[0], f.owners[0], true
+		return f.paths[0], true
 	}
-	for i, p := range f.paths {
+	for _, p := range f.paths {
 		if prefixOf(other.paths, p) >= 0 {
-			return p, f.owners[i], true
+			return p, true
 		}
 	}
 	for _, p := range other.paths {
-		if i := prefixOf(f.paths, p); i >= 0 {
-			return p, f.owners[i], true
+		if prefixOf(f.paths, p) >= 0 {
+			return p, true
 		}
 	}
-	return "", none, false
+	return "", false
 }

@@ -112,6 +112,52 @@ func TestMatchAgreesWithANaiveScan(t *testing.T) {
 	})
 }
 
+func TestMatchAllIsEveryRuleThatAdmitsAlone(t *testing.T) {
+	t.Parallel()
+	all := universe()
+	rapid.Check(t, func(t *rapid.T) {
+		rules := drawRules(t, "rules", 12)
+		s := NewSet(rules)
+		for range 100 {
+			r := all[rapid.IntRange(0, len(all)-1).Draw(t, "request")]
+			var want []int
+			for i := range rules {
+				if naiveRule(rules[i], r) {
+					want = append(want, i)
+				}
+			}
+			if got := s.MatchAll(r); !slices.Equal(got, want) {
+				t.Fatalf("%+v: %v, the scan %v", r, got, want)
+			}
+		}
+	})
+}
+
+func TestOverlappingAgreesWithEachRuleAlone(t *testing.T) {
+	t.Parallel()
+	all := universe()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := NewSet(drawRules(t, "a", 5)), NewSet(drawRules(t, "b", 5))
+		inB := admitted(b, all)
+		var want, got []int
+		for i, rule := range a.Rules() {
+			for j, r := range all {
+				if inB[j] && naiveRule(rule, r) {
+					want = append(want, i)
+					break
+				}
+			}
+		}
+		for i, w := range a.Overlapping(b) {
+			got = append(got, i)
+			checkWitness(t, w, NewSet(a.Rules()[i:i+1]), true, b, true)
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, brute force %v\na %v\nb %v", got, want, texts(a), texts(b))
+		}
+	})
+}
+
 func TestWithinAgreesWithBruteForce(t *testing.T) {
 	t.Parallel()
 	all := universe()

@@ -2,7 +2,6 @@ package egress
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"strings"
 )
@@ -175,14 +174,10 @@ func (c *cover) alone(i int32) (int32, bool) {
 
 // other is a rule besides i that admits the request, or none.
 func (c *cover) other(r Request, i int32) int32 {
-	host := Host{kind: hostExact, name: r.Host}
-	if r.Addr.IsValid() {
-		host = Host{kind: hostAddress, prefix: netip.PrefixFrom(r.Addr, r.Addr.BitLen())}
-	}
 	q := query{port: r.Port, method: r.Method, path: r.Path}
 	_, f := pathFlaw(r.Path)
 	q.sound = f == pathSound
-	c.around = c.set.around(host, c.around[:0])
+	c.around = c.set.around(r.host(), c.around[:0])
 	for _, z := range c.around {
 		for _, j := range z.members {
 			if j == i || c.gone[j] || !c.take(1) {

@@ -10,29 +10,16 @@ import (
 // changes and is safe for concurrent use. A nil *Set is the empty set: it matches
 // nothing and is within every other. Make one with [NewSet].
 //
-// Names are found by a trie of labels read from the right, addresses by sorted
-// prefixes that know the prefix around them, and the rules of one host by port.
-// Memory is linear in the text of the rules.
+// Names are found by their suffixes, addresses by sorted prefixes that know the
+// prefix around them, and the rules of one host by port. Memory is linear in the
+// text of the rules.
 type Set struct {
-	rules  []Rule
-	zones  []zone
-	edges  map[edge]int32 // the trie: node and label to the node below
-	nodes  []node
-	ranges []addressRange // by first address, wider ones first
-	// exact and below find the zone of a whole name, and of the wildcard below a
-	// name, in one step; the trie finds all that cover a name.
+	rules []Rule
+	zones []zone
+	// exact and below are the zones of a whole name, and of the wildcard below a
+	// name.
 	exact, below map[string]int32
-}
-
-type edge struct {
-	from  int32
-	label string
-}
-
-// node is one name of the trie; the root is node 0, the empty name.
-type node struct {
-	exact int32 // zone of the name itself, or none
-	below int32 // zone of the wildcard below the name, or none
+	ranges       []addressRange // by first address, wider ones first
 }
 
 // addressRange is an address pattern. outer is the index of the smallest range
@@ -49,33 +36,84 @@ const none int32 = -1
 // NewSet compiles rules. Equal rules count once in matching; [Set.Rules] keeps
 // all of them. The slice is copied.
 func NewSet(rules []Rule) *Set {
-	s := &Set{
-		rules: slices.Clone(rules),
-		nodes: []node{{none, none}},
-		edges: make(map[edge]int32),
-		exact: make(map[string]int32),
-		below: make(map[string]int32),
-	}
-	byHost := make(map[Host]int32)
-	for i := range s.rules {
-		host := s.rules[i].host
-		if host.kind == hostNone {
-			continue
-		}
-		z, ok := byHost[host]
-		if !ok {
-			z = int32(len(s.zones))
-			byHost[host] = z
-			s.zones = append(s.zones, zone{host: host})
-			s.place(host, z)
-		}
-		s.zones[z].members = append(s.zones[z].members, int32(i))
-	}
+	s := &Set{rules: slices.Clone(rules)}
+	s.divide()
+	single := make([]facet, len(s.zones)) // most zones have one rule
 	for i := range s.zones {
-		s.zones[i].compile(s.rules)
+		s.zones[i].compile(s.rules, single[i:i:i+1])
 	}
 	s.nest()
 	return s
+}
+
+// divide makes zones of the rules, by their hosts.
+func (s *Set) divide() {
+	d := division{set: s}
+	of := make([]int32, len(s.rules)) // the zone of each rule
+	for i := range s.rules {
+		of[i] = d.zone(s.rules[i].host)
+	}
+	starts := make([]int32, len(s.zones)+1)
+	for _, z := range of {
+		if z != none {
+			starts[z+1]++
+		}
+	}
+	for z := range s.zones {
+		starts[z+1] += starts[z]
+	}
+	members := make([]int32, starts[len(s.zones)])
+	for z := range s.zones {
+		s.zones[z].members = members[starts[z]:starts[z]:starts[z+1]]
+	}
+	for i, z := range of {
+		if z != none {
+			s.zones[z].members = append(s.zones[z].members, int32(i))
+		}
+	}
+}
+
+// division makes the zones of a set.
+type division struct {
+	set       *Set
+	addresses map[netip.Prefix]int32
+}
+
+// zone is the zone of a host, a new one where there was none; the host of the zero
+// rule has none.
+func (d *division) zone(host Host) int32 {
+	s, next := d.set, int32(len(d.set.zones))
+	z := next
+	switch host.kind {
+	case hostNone:
+		return none
+	case hostExact:
+		z = entered(&s.exact, host.name, next, len(s.rules))
+	case hostWildcard:
+		z = entered(&s.below, host.name, next, 0)
+	case hostAddress:
+		z = entered(&d.addresses, host.prefix, next, 0)
+		if z == next {
+			s.ranges = append(s.ranges, addressRange{prefix: host.prefix, zone: z, outer: none})
+		}
+	}
+	if z == next {
+		s.zones = append(s.zones, zone{host: host})
+	}
+	return z
+}
+
+// entered is what the map has under a key, and otherwise next, which it has from
+// then on. A map that is not there yet is made for size entries.
+func entered[K comparable](m *map[K]int32, key K, next int32, size int) int32 {
+	if z, ok := (*m)[key]; ok {
+		return z
+	}
+	if *m == nil {
+		*m = make(map[K]int32, size)
+	}
+	(*m)[key] = next
+	return next
 }
 
 // Rules are the rules of the set, in the order they were given.
@@ -86,35 +124,15 @@ func (s *Set) Rules() []Rule {
 	return slices.Clone(s.rules)
 }
 
+// Rule is the rule at a position in [Set.Rules].
+func (s *Set) Rule(i int) Rule { return s.rules[i] }
+
 // Len is the number of rules.
 func (s *Set) Len() int {
 	if s == nil {
 		return 0
 	}
 	return len(s.rules)
-}
-
-// place enters a zone where its host is looked for.
-func (s *Set) place(host Host, z int32) {
-	if host.kind == hostAddress {
-		s.ranges = append(s.ranges, addressRange{prefix: host.prefix, zone: z, outer: none})
-		return
-	}
-	at := int32(0)
-	for label := range labelsFromRight(host.name) {
-		next, ok := s.edges[edge{at, label}]
-		if !ok {
-			next = int32(len(s.nodes))
-			s.nodes = append(s.nodes, node{none, none})
-			s.edges[edge{at, label}] = next
-		}
-		at = next
-	}
-	if host.kind == hostWildcard {
-		s.nodes[at].below, s.below[host.name] = z, z
-	} else {
-		s.nodes[at].exact, s.exact[host.name] = z, z
-	}
 }
 
 // labelsFromRight yields the labels of a name, top level first.

@@ -18,14 +18,14 @@ func Union(sets ...*Set) *Set {
 func (s *Set) Empty() bool { return s == nil || len(s.zones) == 0 }
 
 // maxIntersection bounds the rules of an intersection.
-const maxIntersection = 1 << 16
+const maxIntersection = 1 << 17
 
 // Intersect is the set that admits what both sets do, as rules: two patterns
 // share nothing or the narrower one, and so do two prefixes of paths, so that
 // what two rules share is a rule again. Each is named after the rule of s that it
 // is part of, and each can be parsed again from its normal form.
 //
-// Rules of one host in both sets meet pair by pair. When more than 65,536 rules
+// Rules of one host in both sets meet pair by pair. When more than 131,072 rules
 // come of it, or too much work, the error is [ErrTooComplex].
 func (s *Set) Intersect(other *Set) (*Set, error) {
 	if s.Empty() || other.Empty() {

@@ -23,33 +23,18 @@ import (
 // with a zero witness, and so it is should a witness ever fail its confirmation:
 // what is not shown is not granted.
 func (s *Set) Within(bound *Set) (Witness, bool) {
-	for e := range s.beyond(bound) {
-		return e.Witness, false
+	for _, w := range s.Beyond(bound) {
+		return w, false
 	}
 	return Witness{}, true
 }
 
-// Excess is a rule that reaches beyond a bound.
-type Excess struct {
-	// Rule is its position in [Set.Rules].
-	Rule int
-	// Witness is a request that the rule admits and the bound does not; it is zero
-	// where [Set.Within] would give none.
-	Witness Witness
-}
-
-// Beyond are the rules of s that are not within the bound, in their order. The
-// bound on the work is one for all of them together.
-func (s *Set) Beyond(bound *Set) []Excess {
-	var all []Excess
-	for e := range s.beyond(bound) {
-		all = append(all, e)
-	}
-	return all
-}
-
-func (s *Set) beyond(bound *Set) iter.Seq[Excess] {
-	return func(yield func(Excess) bool) {
+// Beyond yields the positions in [Set.Rules] of the rules that are not within the
+// bound, in their order, each with a request that the rule admits and the bound
+// does not. The bound on the work is one for all of them together: a witness that
+// is zero, as [Set.Within] would give it, is the last.
+func (s *Set) Beyond(bound *Set) iter.Seq2[int, Witness] {
+	return func(yield func(int, Witness) bool) {
 		if s == nil {
 			return
 		}
@@ -61,7 +46,8 @@ func (s *Set) beyond(bound *Set) iter.Seq[Excess] {
 			if c == nil {
 				c = &coverage{bound: bound}
 			}
-			if w, covered := c.shown(s, &s.rules[i]); !covered && !yield(Excess{i, w}) {
+			w, covered := c.shown(s, &s.rules[i])
+			if !covered && (!yield(i, w) || w == Witness{}) {
 				return
 			}
 		}

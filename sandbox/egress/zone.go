@@ -26,10 +26,10 @@ type facet struct {
 // fewFacets is how many facets are looked at one by one.
 const fewFacets = 8
 
-// compile makes facets of the zone's rules.
-func (z *zone) compile(rules []Rule) {
+// compile makes facets of the zone's rules, in the room there is for one.
+func (z *zone) compile(rules []Rule, room []facet) {
 	if len(z.members) == 1 {
-		z.facets = []facet{newFacet(rules, z.members)}
+		z.facets = append(room, newFacet(rules, z.members))
 		return
 	}
 	sorted := slices.Clone(z.members)

@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/guestpath"
 )
@@ -99,6 +101,42 @@ func FuzzArtifactName(f *testing.F) {
 		}
 		if got, err := guestpath.ResolveBelow("/sink", name); err != nil || got != "/sink/"+name {
 			t.Fatalf("ResolveBelow(/sink, %q) = %q, %v", name, got, err)
+		}
+	})
+}
+
+// FuzzCollisionKey holds the key to what its callers rely on: names that a file system
+// takes for one have one key, and a key has no other.
+func FuzzCollisionKey(f *testing.F) {
+	for _, name := range []string{
+		"a/B", "\u00e9", "e\u0301", "stra\u00dfe", "STRA\u1e9eE", "\u0130", "i\u0307", "\u0131", "ΑΣ", "ΑΣ.txt", "Σ/Σ", "ά\u0345", "\ufb01",
+		"I\u0323\u0307", "J\u030c", "\u212a", "con ", "a.", "x//y", "./x", "\u0958", "\u1f80", "ǅ", "\U00010400",
+	} {
+		f.Add(name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		if !utf8.ValidString(name) {
+			return
+		}
+		key := guestpath.CollisionKey(name)
+		for form, other := range map[string]string{
+			"NFC": norm.NFC.String(name), "NFD": norm.NFD.String(name), "itself": key, "its decomposed key": norm.NFD.String(key),
+		} {
+			if got := guestpath.CollisionKey(other); got != key {
+				t.Errorf("%+q has the key %+q, and its %s %+q has %+q", name, key, form, other, got)
+			}
+		}
+		if !norm.NFC.IsNormalString(key) || !utf8.ValidString(key) {
+			t.Errorf("the key %+q of %+q is not in NFC", key, name)
+		}
+		for _, r := range key {
+			if lower := unicode.ToLower(r); lower != r && r != 'Σ' && !unicode.Is(unicode.Mn, r) {
+				t.Errorf("the key %+q of %+q has the capital %+q", key, name, r)
+			}
+		}
+		portable := guestpath.PortableName(name)
+		if again := guestpath.PortableName(portable); again != portable {
+			t.Errorf("%+q is portable as %+q, and that as %+q", name, portable, again)
 		}
 	})
 }

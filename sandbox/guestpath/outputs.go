@@ -14,8 +14,8 @@ type OutputAt struct {
 // a collection do: each names one literal path below the work directory, each that
 // lands does so under an acceptable name, and no two land under one name. All
 // findings come back, each at or below where its output was declared. deliver is the
-// spelling under which a sink lands a name: [NormalizeArtifactName], or nil for
-// one that keeps names as they are. An empty workDir is the default one.
+// spelling under which a sink lands a name: [NormalizeArtifactName], that with
+// [PortableName], or nil for one that keeps names as they are. An empty workDir is the default one.
 func CheckOutputs(workDir string, outputs []OutputAt, deliver func(string) string) []sandbox.Finding {
 	if workDir == "" {
 		workDir = sandbox.DefaultWorkDir
@@ -40,7 +40,7 @@ func CheckOutputs(workDir string, outputs []OutputAt, deliver func(string) strin
 				continue
 			}
 		}
-		key := CollisionKey(o.LandingName())
+		key := CollisionKey(name)
 		if first, taken := landing[key]; taken {
 			findings = append(findings, collision(o, first, deliver))
 			continue

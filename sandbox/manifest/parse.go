@@ -20,7 +20,7 @@ const MaxDocument = 16 << 20
 // maxTokens is how many names, values and brackets a document may hold. Without a
 // bound of their own, values of one byte each would make a document of
 // [MaxDocument] take gigabytes to judge.
-const maxTokens = 1 << 20
+const maxTokens = 1 << 19
 
 // maxRefusals is how many findings about one document are told: a hostile one
 // could cause millions.
@@ -55,7 +55,7 @@ func ParsePolicy(b []byte) (sandbox.Policy, error) {
 		return sandbox.Policy{}, err
 	}
 	p := policyFromWire(w.Policy)
-	_, findings := policy.CompilePolicy(policy.Layer{Policy: p})
+	findings := policy.PolicyFindings(policy.Layer{Policy: p})
 	if refusals := denials(under(findings, sandbox.Attr("policy"))); len(refusals) > 0 {
 		return sandbox.Policy{}, refusals
 	}
@@ -71,7 +71,7 @@ func ParseWorkload(b []byte) (sandbox.Spec, error) {
 		return sandbox.Spec{}, err
 	}
 	s := workloadFromWire(w.Workload)
-	_, findings := policy.CompileSpec(s, sandbox.Known{})
+	findings := policy.SpecFindings(s, sandbox.Known{})
 	if refusals := denials(under(findings, sandbox.Attr("workload"))); len(refusals) > 0 {
 		return sandbox.Spec{}, refusals
 	}
@@ -115,14 +115,14 @@ func ParseAny(b []byte) error {
 func (m Manifest) findings() []sandbox.Finding {
 	var findings []sandbox.Finding
 	if m.HostPolicy != nil {
-		_, found := policy.CompilePolicy(policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy})
+		found := policy.PolicyFindings(policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy})
 		findings = append(findings, under(found, sandbox.Attr("host_policy"))...)
 	}
-	_, found := policy.CompilePolicy(policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
+	found := policy.PolicyFindings(policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
 	findings = append(findings, under(found, sandbox.Attr("policy"))...)
 	findings = append(findings, m.nameFindings()...)
 	for _, name := range m.WorkloadNames() {
-		_, found := policy.CompileSpec(m.Workloads[name], sandbox.Known{})
+		found := policy.SpecFindings(m.Workloads[name], sandbox.Known{})
 		findings = append(findings, under(found, sandbox.Attr("workloads"), sandbox.MapKey(name))...)
 	}
 	return findings

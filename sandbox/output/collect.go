@@ -31,6 +31,16 @@ func KeepNames() CollectOption { return func(c *collection) { c.deliver = keep }
 
 func keep(name string) string { return name }
 
+// PortableNames lands names in NFC and as [guestpath.PortableName] writes them, so
+// that they mean one file on Windows as well. Names that become one collide.
+func PortableNames() CollectOption {
+	return func(c *collection) {
+		c.deliver = func(name string) string {
+			return guestpath.NormalizeArtifactName(guestpath.PortableName(guestpath.NormalizeArtifactName(name)))
+		}
+	}
+}
+
 // collection is one run of [Collect].
 type collection struct {
 	session *sandbox.Session
@@ -39,9 +49,11 @@ type collection struct {
 	named   map[string]sandbox.Output
 	call    *string
 	deliver func(string) string
+	observe func(OutputsCollected)
 
 	outputs []guestpath.OutputAt
 	present []present
+	found   int // how many present outputs land
 }
 
 // present is an output that is there, and how large it was when looked at.
@@ -66,6 +78,14 @@ func Collect(ctx context.Context, session *sandbox.Session, spec sandbox.Spec, s
 	for _, option := range options {
 		option(c)
 	}
+	landed, err := c.run(ctx)
+	if c.observe != nil {
+		c.observe(c.record(landed, err))
+	}
+	return landed, err
+}
+
+func (c *collection) run(ctx context.Context) ([]Landed, error) {
 	if err := c.declare(); err != nil {
 		return nil, err
 	}
@@ -143,7 +163,8 @@ func (c *collection) look(ctx context.Context) error {
 // land reads what lands into the sink and commits it when all of it is there.
 func (c *collection) land(ctx context.Context) (_ []Landed, err error) {
 	c.present = slices.DeleteFunc(c.present, func(p present) bool { return !p.Lands() })
-	if len(c.present) == 0 {
+	c.found = len(c.present)
+	if c.found == 0 {
 		return nil, nil
 	}
 	delivery, err := c.sink.Begin(ctx, c.origin())
@@ -151,10 +172,15 @@ func (c *collection) land(ctx context.Context) (_ []Landed, err error) {
 		return nil, err
 	}
 	defer func() {
-		if abort := delivery.Abort(); abort != nil {
+		if abort := delivery.Abort(); err != nil {
 			err = errors.Join(err, abort)
 		}
 	}()
+	if planner, ok := delivery.(Planner); ok {
+		if err := planner.Plan(ctx, c.plan()); err != nil {
+			return nil, err
+		}
+	}
 	caps := tally{limits: c.spec.FilesOut.Or(sandbox.DefaultTransferLimits())}
 	landed := make([]Landed, 0, len(c.present))
 	for _, p := range c.present {
@@ -168,6 +194,18 @@ func (c *collection) land(ctx context.Context) (_ []Landed, err error) {
 		return nil, err
 	}
 	return landed, nil
+}
+
+func (c *collection) plan() []Artifact {
+	artifacts := make([]Artifact, len(c.present))
+	for i, p := range c.present {
+		artifacts[i] = c.artifact(p, p.size)
+	}
+	return artifacts
+}
+
+func (c *collection) artifact(p present, size int64) Artifact {
+	return Artifact{Name: c.deliver(p.LandingName()), Kind: c.spec.Kind, MediaType: p.MediaType, Size: size}
 }
 
 func (c *collection) origin() Origin {
@@ -196,9 +234,8 @@ func (c *collection) stage(ctx context.Context, delivery Delivery, caps *tally, 
 	if entry.SizeKnown {
 		size = entry.Size
 	}
-	landed, err := delivery.Stage(ctx, Artifact{
-		Name: c.deliver(p.LandingName()), Kind: c.spec.Kind, MediaType: p.MediaType, Size: size,
-	}, content)
+	artifact := c.artifact(p, size)
+	landed, err := delivery.Stage(ctx, artifact, content)
 	switch {
 	case content.err != nil && !errors.Is(content.err, io.EOF):
 		return Landed{}, translate(ctx, p.OutputAt, content.err)
@@ -210,6 +247,11 @@ func (c *collection) stage(ctx context.Context, delivery Delivery, caps *tally, 
 	}
 	if err := caps.add(p.OutputAt, content.n); err != nil {
 		return Landed{}, err
+	}
+	// A receipt is believed about where, never about what.
+	landed.Name, landed.Size = artifact.Name, content.n
+	if landed.Display == "" {
+		landed.Display = DisplayOf(artifact)
 	}
 	return landed, nil
 }

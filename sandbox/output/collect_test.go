@@ -6,111 +6,14 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"go.uber.org/goleak"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// scene is a sandbox whose outputs are collected into a directory.
-type scene struct {
-	*sandbox.Session
-	engine *sandboxtest.Engine
-	guest  *sandboxtest.View
-	spec   sandbox.Spec
-	sink   *output.DirSink
-	root   string
-}
-
-const digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
-
-func newScene(t *testing.T, options output.DirOptions) *scene {
-	t.Helper()
-	e := sandboxtest.NewEngine(sandboxtest.Options{})
-	b := sandboxtest.Backend(t, e)
-	s := &scene{engine: e, spec: sandbox.Spec{Kind: "codeact", Requires: b.Declarations().Capabilities}}
-	acquired, err := b.Acquire(t.Context(), sandbox.AcquireRequest{
-		Owner: "reports", Key: sandbox.Key{Scope: "tenant", Thread: "conversation", Agent: "analyst"},
-		Spec: s.spec, SpecDigest: digest, PolicyDigest: digest,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Session, s.guest = acquired.Session, e.View(acquired.Session.Info().InstanceID)
-	s.root = t.TempDir()
-	s.sink = openSink(t, s.root, options)
-	return s
-}
-
-func openSink(t *testing.T, root string, options output.DirOptions) *output.DirSink {
-	t.Helper()
-	sink, err := output.NewDirSink(root, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := sink.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return sink
-}
-
-// declare gives the spec outputs at these paths, and the guest files that hold
-// their own path.
-func (s *scene) declare(t *testing.T, paths ...string) {
-	t.Helper()
-	s.spec.Outputs = map[string]sandbox.Output{}
-	for _, path := range paths {
-		s.spec.Outputs[path] = sandbox.Output{Path: path}
-		if err := s.WriteFile(t.Context(), path, strings.NewReader(path), int64(len(path))); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func (s *scene) collect(t *testing.T, options ...output.CollectOption) ([]output.Landed, error) {
-	t.Helper()
-	return output.Collect(t.Context(), s.Session, s.spec, s.sink, options...)
-}
-
-// tree lists the files below the sink's root, staging included.
-func (s *scene) tree(t *testing.T) []string {
-	t.Helper()
-	var files []string
-	err := filepath.WalkDir(s.root, func(path string, d os.DirEntry, err error) error {
-		if err == nil && path != s.root && (!d.IsDir() || strings.HasPrefix(d.Name(), ".")) {
-			files = append(files, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
-}
-
-func (s *scene) wantNothing(t *testing.T) {
-	t.Helper()
-	if files := s.tree(t); len(files) > 0 {
-		t.Errorf("%v in the sink", files)
-	}
-}
-
-func wantCode(t *testing.T, err error, code sandbox.Code) {
-	t.Helper()
-	if !errors.Is(err, code) {
-		t.Fatalf("got %v, want %s", err, code)
-	}
-}
 
 func TestDeclaredOutputsLandInTheOrderOfTheirNames(t *testing.T) {
 	t.Parallel()
@@ -192,11 +95,7 @@ func TestOutputsToConsumeNeedNoSinkAndAreNotRead(t *testing.T) {
 	if err != nil || landed != nil {
 		t.Errorf("%+v, %v", landed, err)
 	}
-	for _, r := range s.engine.Requests() {
-		if r.Op == sandboxtest.OpOpen {
-			t.Error("the file was opened")
-		}
-	}
+	s.wantNothingRead(t)
 	s.spec.FilesOut = &sandbox.TransferLimits{MaxBytesPerFile: 1, MaxTotalBytes: 100, MaxFiles: 1}
 	_, err = output.Collect(t.Context(), s.Session, s.spec, nil)
 	wantCode(t, err, sandbox.CodeTransferCap)
@@ -209,11 +108,7 @@ func TestEverythingIsLookedAtBeforeAnythingIsRead(t *testing.T) {
 	s.spec.Outputs["d"] = sandbox.Output{Path: "missing"}
 	_, err := s.collect(t)
 	wantCode(t, err, sandbox.CodeOutputMissing)
-	for _, r := range s.engine.Requests() {
-		if r.Op == sandboxtest.OpOpen {
-			t.Error("a file was opened although another was missing")
-		}
-	}
+	s.wantNothingRead(t)
 	s.wantNothing(t)
 }
 
@@ -401,7 +296,7 @@ func TestALargeOutputIsNeverHeldWhole(t *testing.T) {
 			reads++
 		}
 	}
-	if reads < 100 {
+	if reads < 60 {
 		t.Errorf("%d bytes came in %d reads", len(content), reads)
 	}
 }

@@ -2,23 +2,15 @@ package output
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
-	stdpath "path"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"syscall"
+	"runtime"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/guestpath"
 )
 
 // Existing says what becomes of something that already stands where an output
@@ -39,30 +31,46 @@ type DirOptions struct {
 	// with a single caller should ask for it: outputs of two conversations would
 	// meet.
 	Flat bool
+	// Quota bounds what stands for one owner and scope. Zero bounds are those of
+	// [DefaultQuota]. A flat sink has no scopes: there, one that is wholly zero
+	// bounds nothing, and any other is about all that stands in the root.
+	Quota Quota
+	// Portable refuses names that [guestpath.PortableName] would change, since
+	// Windows reads them otherwise. On Windows it is always on.
+	Portable bool
+	// SkipSync leaves it to the operating system when files reach the disk. It is
+	// faster for many small files, and after a power cut one that had landed may be
+	// empty or gone. The death of the host alone loses nothing either way.
+	SkipSync bool
+	// Display is the line about a landed artifact that a model may see. By default
+	// it is that of [DisplayOf].
+	Display func(Artifact) string
 }
 
 // DirSink lands outputs as files below one directory of the host, by default in a
-// directory for each owner, key and call, named by a digest. Nothing in the root
-// leads out of it: links in it are refused, and were one put there between the
-// look and the use, the operating system would still not leave the root.
+// directory for each owner and scope, and in that one for each owner, key and call,
+// both named by digests. Nothing in the root leads out of it: links in it are
+// refused, and were one put there between the look and the use, the operating system
+// would still not leave the root.
 //
-// Files are staged in a hidden directory of the root and renamed into place, so a
-// reader never sees half of one. A new directory for a call appears with all its
-// files at once. Make one with [NewDirSink]; it is safe for concurrent use.
+// Files are staged in a hidden directory of the root and then put in place, so a
+// reader never sees half of one, and all of a collection land or none. Landings of
+// several sinks on one directory, in one process or in many, keep out of each other's
+// way by file locks, and what a host that died had staged is removed by the next
+// landing: the file system must have hard links and locks that end with their
+// holder. Make one with [NewDirSink]; it is safe for concurrent use.
 type DirSink struct {
 	root    *os.Root
 	options DirOptions
+	quota   Quota
 }
 
 var _ Sink = (*DirSink)(nil)
 
 const (
-	stagingPrefix         = ".staging-"
-	directoryMode         = 0o700
-	fileMode              = 0o600
-	maxDisplay            = 200
-	lowerBase32           = "abcdefghijklmnopqrstuvwxyz234567"
-	backupName, filesName = "backup", "files"
+	directoryMode = 0o700
+	fileMode      = 0o600
+	lowerBase32   = "abcdefghijklmnopqrstuvwxyz234567"
 )
 
 // NewDirSink opens a sink on an existing directory.
@@ -71,156 +79,59 @@ func NewDirSink(root string, options DirOptions) (*DirSink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the sink's directory: %w", err)
 	}
-	return &DirSink{root: r, options: options}, nil
+	s := &DirSink{root: r, options: options, quota: options.Quota.Or(DefaultQuota())}
+	if options.Flat && options.Quota == (Quota{}) {
+		s.quota = Quota{MaxBytes: -1, MaxFiles: -1}
+	}
+	s.options.Portable = options.Portable || runtime.GOOS == "windows"
+	if options.Display == nil {
+		s.options.Display = DisplayOf
+	}
+	return s, nil
 }
 
 // Close lets go of the directory.
 func (s *DirSink) Close() error { return s.root.Close() }
 
-// Begin opens a staging directory for one collection.
-func (s *DirSink) Begin(_ context.Context, from Origin) (Delivery, error) {
-	d := &dirDelivery{sink: s, base: ".", staging: stagingPrefix + strings.ToLower(rand.Text())}
+// Begin removes what hosts that died left behind and opens a staging directory for
+// one collection.
+func (s *DirSink) Begin(ctx context.Context, from Origin) (Delivery, error) {
+	d := &dirDelivery{sink: s, scope: from.Key.Scope, area: ".", base: "."}
 	if !s.options.Flat {
-		d.base = from.directory()
-		if err := d.confined(d.base, ""); err != nil {
+		d.area = from.ScopeName()
+		d.base = d.area + "/" + from.CallName()
+		if err := confined(s.root, d.base, ""); err != nil {
 			return nil, err
 		}
 	}
-	for _, dir := range []string{d.staging, d.staging + "/" + filesName, d.staging + "/" + backupName} {
-		if err := s.root.Mkdir(dir, directoryMode); err != nil {
-			return nil, errors.Join(landingFailed("making a place to stage", err), d.Abort())
-		}
+	var err error
+	if d.staging, err = newStaging(s.root); err != nil {
+		return nil, err
+	}
+	if err := s.sweep(ctx, d.staging.dir); err != nil {
+		return nil, errors.Join(err, d.Abort())
 	}
 	return d, nil
 }
 
-// directory is the whole digest of whose outputs they are, parts length-prefixed.
-func (o Origin) directory() string {
+// ScopeName is a name for the origin's owner and scope that no other has, of lower
+// case letters and digits: a digest of the length-prefixed parts.
+func (o Origin) ScopeName() string { return digestName(o.Owner, o.Key.Scope) }
+
+// CallName is such a name for the whole origin but its kind.
+func (o Origin) CallName() string {
+	return digestName(o.Owner, o.Key.Scope, o.Key.Thread, o.Key.Agent, o.Key.Call, o.Call)
+}
+
+func digestName(parts ...string) string {
 	hash := sha256.New()
 	var length [8]byte
-	for _, part := range []string{o.Owner, o.Key.Scope, o.Key.Thread, o.Key.Agent, o.Key.Call, o.Call} {
+	for _, part := range parts {
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
 		hash.Write(length[:])
 		hash.Write([]byte(part))
 	}
 	return base32.NewEncoding(lowerBase32).WithPadding(base32.NoPadding).EncodeToString(hash.Sum(nil))
-}
-
-// dirDelivery is one collection on its way into a [DirSink].
-type dirDelivery struct {
-	sink    *DirSink
-	base    string // where files land, relative to the root
-	staging string
-	names   []string // staged, in order
-	undo    []func() error
-}
-
-// Stage writes one artifact into the staging directory.
-func (d *dirDelivery) Stage(ctx context.Context, artifact Artifact, content io.Reader) (Landed, error) {
-	if err := guestpath.ValidateArtifactName(artifact.Name); err != nil {
-		return Landed{}, err
-	}
-	if err := d.free(artifact.Name); err != nil {
-		return Landed{}, err
-	}
-	n, err := d.spool(ctx, artifact, content)
-	if err != nil {
-		return Landed{}, err
-	}
-	d.names = append(d.names, artifact.Name)
-	return Landed{
-		Name: artifact.Name, Size: n,
-		Display: displayName(artifact.Name) + " (" + strconv.FormatInt(n, 10) + " bytes)",
-		Handle:  filepath.Join(d.sink.root.Name(), filepath.FromSlash(stdpath.Join(d.base, artifact.Name))),
-	}, nil
-}
-
-func (d *dirDelivery) spool(ctx context.Context, artifact Artifact, content io.Reader) (n int64, err error) {
-	root, staged := d.sink.root, stdpath.Join(d.staging, filesName, artifact.Name)
-	if err := root.MkdirAll(stdpath.Dir(staged), directoryMode); err != nil {
-		return 0, stagingFailed(artifact.Name, err)
-	}
-	f, err := root.OpenFile(staged, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return 0, stagingFailed(artifact.Name, err)
-	}
-	defer func() {
-		if closeErr := f.Close(); err == nil && closeErr != nil {
-			err = landingFailed("staging", closeErr)
-		}
-	}()
-	n, err = io.Copy(f, content)
-	if err == nil {
-		err = ctx.Err()
-	}
-	switch {
-	case err != nil:
-		return n, landingFailed("staging", err)
-	case n != artifact.Size:
-		return n, landingFailed("staging", fmt.Errorf("%d bytes instead of %d", n, artifact.Size))
-	}
-	return n, nil
-}
-
-// stagingFailed tells a name that lies below another output's, or above one, from
-// a failure.
-func stagingFailed(name string, err error) *sandbox.Refusal {
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) {
-		return exists(name)
-	}
-	return landingFailed("staging", err)
-}
-
-// displayName is the name as it may be shown: quoted as soon as anything in it
-// could pass for something else.
-func displayName(name string) string {
-	echoed := sandbox.Echo(name)
-	if echoed == `"`+name+`"` && len(name) <= maxDisplay {
-		return name
-	}
-	return echoed
-}
-
-// free refuses a name whose place is taken or led elsewhere.
-func (d *dirDelivery) free(name string) error {
-	if err := d.confined(d.base, name); err != nil {
-		return err
-	}
-	info, err := d.sink.root.Lstat(stdpath.Join(d.base, name))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return landingFailed("looking where "+sandbox.Echo(name)+" lands", err)
-	case info.Mode()&fs.ModeSymlink != 0:
-		return notConfined(name)
-	case !info.Mode().IsRegular() || d.sink.options.Existing == ExistingRefuse:
-		return exists(name)
-	}
-	return nil
-}
-
-// confined looks at every directory above where a name lands. What is not there
-// yet is fine.
-func (d *dirDelivery) confined(base, name string) error {
-	dirs := strings.Split(stdpath.Join(base, name), "/")
-	if name != "" {
-		dirs = dirs[:len(dirs)-1]
-	}
-	for i := range dirs {
-		info, err := d.sink.root.Lstat(stdpath.Join(dirs[:i+1]...))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return landingFailed("looking where "+sandbox.Echo(name)+" lands", err)
-		case info.Mode()&fs.ModeSymlink != 0:
-			return notConfined(name)
-		case !info.IsDir():
-			return exists(name)
-		}
-	}
-	return nil
 }
 
 func notConfined(name string) *sandbox.Refusal {
@@ -237,24 +148,33 @@ func exists(name string) *sandbox.Refusal {
 	}.Refusal(nil)
 }
 
-// landingFailed keeps the reason and drops the path of the host from it.
-func landingFailed(doing string, err error) *sandbox.Refusal {
+// landingFailed keeps the reason and drops the path of the host from it. What says
+// already why it failed, and the caller's own cancellation, pass through.
+func landingFailed(doing string, err error) error {
+	if sandbox.RefusalOf(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	return sandbox.Finding{
 		Code: sandbox.CodeLandingFailed, Found: "a failure of the sink, " + doing,
 		Required: "a sink that takes files", Remedy: "see the underlying error",
 	}.Refusal(withoutPath(err))
 }
 
+// withoutPath is the innermost reason of a failed file operation, without the paths
+// and names that the operation was given.
 func withoutPath(err error) error {
 	var (
-		path *fs.PathError
-		link *os.LinkError
+		path    *os.PathError
+		link    *os.LinkError
+		syscall *os.SyscallError
 	)
 	switch {
 	case errors.As(err, &path):
 		return path.Err
 	case errors.As(err, &link):
 		return link.Err
+	case errors.As(err, &syscall):
+		return syscall.Err
 	}
 	return err
 }

@@ -4,5 +4,6 @@
 // is asked, all files are looked at before one is read, and what was read becomes
 // visible only when all of it is there.
 //
-// Read [Collect] first, then [Sink] and [NewDirSink].
+// Read [Collect] first, then [Sink] and [NewDirSink]. Object stores are landed in by
+// package objectsink.
 package output

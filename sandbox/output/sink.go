@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"io"
+	"strconv"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -23,8 +24,15 @@ type Delivery interface {
 	Stage(ctx context.Context, artifact Artifact, content io.Reader) (Landed, error)
 	// Commit makes everything staged visible, or nothing.
 	Commit(ctx context.Context) error
-	// Abort drops what was staged and not committed; after Commit it does nothing.
+	// Abort drops what was staged and not committed. It is called once at the end,
+	// also after a Commit: it tidies up then, and can no longer fail.
 	Abort() error
+}
+
+// Planner is a [Delivery] that is told, once and before anything is staged, all that
+// is going to be: it can refuse then, before a byte is read.
+type Planner interface {
+	Plan(ctx context.Context, artifacts []Artifact) error
 }
 
 // Origin says whose outputs are landed. Sinks keep origins apart.
@@ -51,10 +59,24 @@ type Artifact struct {
 // Landed is one output that arrived.
 type Landed struct {
 	Name string
-	// Display is the only line about it that a model may see.
+	// Display is the only line about it that a model may see, by default that of
+	// [DisplayOf].
 	Display string
 	// Handle is for the host, such as a path; it is never shown to a model.
 	Handle string
 	// Size is in bytes, as received.
 	Size int64
+}
+
+// maxDisplay is how many bytes of a name are shown.
+const maxDisplay = 200
+
+// DisplayOf is an artifact as a model may see it: its name, quoted as soon as
+// anything in it could pass for something else, and its size.
+func DisplayOf(a Artifact) string {
+	name := sandbox.Echo(a.Name)
+	if name == `"`+a.Name+`"` && len(a.Name) <= maxDisplay {
+		name = a.Name
+	}
+	return name + " (" + strconv.FormatInt(a.Size, 10) + " bytes)"
 }

@@ -107,7 +107,7 @@ func someOf(names []string) string {
 }
 
 // Subject is how messages call a workload.
-func Subject(workload string) string { return "workload " + sandbox.Echo(workload) }
+func Subject(workload string) string { return policy.WorkloadSubject(workload) }
 
 func sameSpec(given *sandbox.Spec, encoded []byte, subject string) error {
 	if given == nil {

@@ -1,9 +1,6 @@
 package router
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
@@ -22,35 +19,13 @@ type WorkloadDecision struct {
 // the declarations, or no longer gives what the plan relied on, for which [Open]
 // would refuse the backend.
 func Check(m manifest.Manifest, declarations []sandbox.Declarations) []WorkloadDecision {
-	compiled, problems := policy.CompilePolicy(m.Layers()...)
-	backends := make(map[string]*policy.CompiledDeclarations, len(declarations))
-	unsound := make(map[string][]sandbox.Finding)
-	var names []string
-	for _, d := range declarations {
-		c, findings := policy.CompileDeclarations(d)
-		backends[d.Backend] = c.Beside(func() []sandbox.Declarations { return declarations })
-		unsound[d.Backend] = append(findings, reliedOn(m, d)...)
-		names = append(names, d.Backend)
-	}
+	judge := policy.NewJudge(m.Layers()...)
+	backends := judge.CompileBackends(declarations, m.Guarantees)
 	decisions := make([]WorkloadDecision, 0, len(m.Workloads))
 	for _, name := range m.WorkloadNames() {
 		spec := m.Workloads[name]
 		d := WorkloadDecision{Workload: name, Backend: spec.Backend}
-		s, findings := policy.CompileSpec(spec, sandbox.Known{})
-		findings = slices.Concat(problems, findings)
-		switch backend, ok := backends[spec.Backend]; {
-		case refuse(findings) != nil:
-			d.Decision = sandbox.Decide(findings)
-		case !ok:
-			d.Decision = sandbox.Decide([]sandbox.Finding{{
-				Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(spec.Backend),
-				Required: "one of " + strings.Join(names, ", "), Remedy: "give the facts of that backend",
-			}})
-		case refuse(unsound[spec.Backend]) != nil:
-			d.Decision = sandbox.Decide(unsound[spec.Backend])
-		default:
-			d.Decision = policy.Decide(compiled, backend, s)
-		}
+		d.Decision = judge.Case(policy.Ask{Spec: spec}).Decide(backends.Of(spec.Backend))
 		for i := range d.Findings {
 			if d.Findings[i].Subject == "" {
 				d.Findings[i].Subject = Subject(name)

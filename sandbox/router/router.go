@@ -107,7 +107,7 @@ func (r *Router) register(b Backend) []sandbox.Finding {
 			Required: "declarations under its own name", Remedy: "fix the backend",
 		})
 	}
-	findings = append(findings, reliedOn(r.manifest, d)...)
+	findings = append(findings, policy.ReliedOn(r.manifest.Layers(), r.manifest.Guarantees, d)...)
 	r.backends[b.Name()] = &registered{Backend: b, declared: d, compiled: compiled.Beside(r.declarations)}
 	r.names = append(r.names, b.Name())
 	return findings
@@ -120,23 +120,6 @@ func (r *Router) declarations() []sandbox.Declarations {
 		all = append(all, r.backends[name].declared)
 	}
 	return all
-}
-
-// reliedOn are the guarantees that the plan relied on and the backend no longer
-// gives.
-func reliedOn(m manifest.Manifest, d sandbox.Declarations) []sandbox.Finding {
-	var findings []sandbox.Finding
-	for _, g := range m.Guarantees[d.Backend].Words() {
-		if d.Guarantees[g].Kind == sandbox.EvidenceKindUnspecified {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(d.Backend),
-				Path: sandbox.Path("guarantees", sandbox.MapKey(d.Backend)), Found: "no guarantee " + g.String(),
-				Required: g.String() + ", on which the plan relied",
-				Remedy:   "run the backend as it was when its facts were taken, or plan again with new facts",
-			})
-		}
-	}
-	return findings
 }
 
 // refuse makes one error of all findings that deny.

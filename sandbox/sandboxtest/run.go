@@ -1,6 +1,7 @@
 package sandboxtest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
@@ -11,11 +12,21 @@ type (
 	Subject  = conformance.Subject
 	Guest    = conformance.Guest
 	Programs = conformance.Programs
+	Bounds   = conformance.Bounds
 	Result   = conformance.Result
 )
 
 // ErrNoSuchThing is what a [Guest] answers that has no links or pipes.
 var ErrNoSuchThing = conformance.ErrNoSuchThing
+
+// JavaScript are a [Subject]'s Programs for the interpreter that wasm sandboxes run
+// by default.
+func JavaScript() Programs { return conformance.JavaScript() }
+
+// MachineHolds makes a [Subject]'s Left for a backend that marks what it makes.
+func MachineHolds(mark string) func(context.Context) ([]string, error) {
+	return conformance.MachineHolds(mark)
+}
 
 // Run runs the conformance suites against a backend, each probe as a subtest, and
 // answers what became of each. A probe whose capability the spec does not require

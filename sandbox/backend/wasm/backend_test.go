@@ -40,15 +40,7 @@ func TestBackendConforms(t *testing.T) {
 		Name:    wasm.Name,
 		Backend: newBackend(t, wasm.Config{}),
 		Spec:    spec(),
-		Programs: sandboxtest.Programs{
-			Streams:   `print("to stdout"); console.error("to stderr"); exit(7)`,
-			Loop:      `for (;;);`,
-			Flood:     `for (;;) print("x".repeat(4096))`,
-			Echo:      `print(input())`,
-			SetGlobal: `globalThis.mark = 1`,
-			GetGlobal: `print(typeof mark === "undefined" ? "fresh" : "stale")`,
-			WriteFile: `writeFile("made.txt", "from the program")`,
-		},
+		Programs: sandboxtest.JavaScript(),
 	})
 }
 

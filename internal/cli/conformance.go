@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// conformanceOptions are the flags of conformance.
+type conformanceOptions struct {
+	backend string
+	report  string
+	only    []string
+}
+
+// conformanceReports are the forms of its report; the first is the default.
+var conformanceReports = []string{"text", "json", "junit", "markdown"}
+
+// quiet is how long a command may be silent.
+const quiet = 2 * time.Second
+
+const conformanceLong = `conformance makes sandboxes of a backend and attacks them: from outside, through the
+calls a host makes, and from within, with a program that it uploads. It says of
+every promise whether it held here, and ends with what the backend declares.
+
+A probe whose capability the backend does not have is skipped, and named. An attack
+that could not be staged shows nothing and counts as a failure.`
+
+const conformanceExitHelp = `Exit codes:
+  0    every probe held or was skipped
+  1    one failed, or could not be shown
+  2    the backend could not be started or probed
+  130  interrupted`
+
+func (a *app) conformanceCommand() *cobra.Command {
+	var o conformanceOptions
+	cmd := &cobra.Command{
+		Use:   "conformance --backend NAME",
+		Short: "Attack a backend on this machine and report what held",
+		Long:  conformanceLong + "\n\n" + conformanceExitHelp,
+		Example: `  sandboxctl conformance --backend process
+  sandboxctl conformance --backend wasm --report junit > conformance.xml
+  sandboxctl conformance --backend process --only BOUNDARY --only EXEC/exit-codes-are-exact`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.conform(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.backend, "backend", "", "the backend to attack")
+	flags.StringVar(&o.report, "report", conformanceReports[0], "how to report: "+strings.Join(conformanceReports, ", "))
+	flags.StringArrayVar(&o.only, "only", nil, "a suite to run, or one probe as SUITE/probe (repeatable; default all)")
+	_ = cmd.MarkFlagRequired("backend") // fails only for a flag that does not exist
+	return cmd
+}
+
+func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
+	if !slices.Contains(conformanceReports, o.report) {
+		return badInput("--report %s: not one of %s", sandbox.Echo(o.report), strings.Join(conformanceReports, ", "))
+	}
+	b, ok := a.env.Backends[o.backend]
+	if !ok {
+		return badInput("--backend %s: this binary runs %s", sandbox.Echo(o.backend), wordsOrNone(sortedKeys(a.env.Backends)))
+	}
+	var heard notices
+	started, stop, err := b.Start(ctx, heard.hear)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopBound)
+		defer cancel()
+		if failed := stop(stopping); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}()
+	subject := conformance.Subject{Programs: b.Programs, Bounds: b.Bounds}
+	if b.Holds != "" {
+		subject.Left = conformance.MachineHolds(b.Holds)
+	}
+	declared := started.Declarations()
+	requires := sandbox.DefaultCapabilities()
+	if declared.Capabilities != nil {
+		requires = *declared.Capabilities
+	}
+	subject.Backend = started
+	subject.Spec = sandbox.Spec{Kind: "conformance", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}}
+	if len(o.only) > 0 {
+		subject.Only = o.only
+	}
+	progress := progress{to: a, begun: time.Now()}
+	subject.Progress = progress.hear
+	results, err := conformance.Run(ctx, subject)
+	if err != nil {
+		return err
+	}
+	progress.end()
+	r := conformanceReport{backend: o.backend, suites: conformance.BySuite(results), tally: conformance.Count(results), declared: declared}
+	if err := a.printConformance(r, o.report); err != nil {
+		return err
+	}
+	if r.tally.Failed > 0 {
+		return &exit{ExitRefused, nil}
+	}
+	return nil
+}
+
+// progress says on standard error which suites are done, once the command has been
+// silent for a while.
+type progress struct {
+	to      *app
+	begun   time.Time
+	current []conformance.Result
+}
+
+func (p *progress) hear(r conformance.Result) {
+	if len(p.current) > 0 && p.current[0].Suite != r.Suite {
+		p.end()
+	}
+	p.current = append(p.current, r)
+}
+
+// end says what became of the suite that has just ended.
+func (p *progress) end() {
+	if len(p.current) > 0 && time.Since(p.begun) > quiet {
+		fmt.Fprintf(p.to.errs, "%-20s %s\n", p.current[0].Suite, counts(conformance.Count(p.current)))
+		_ = p.to.errs.Flush() // somebody may be waiting
+	}
+	p.current = nil
+}
+
+// counts reads "12 held, 1 failed, 2 skipped"; what there is none of is left out.
+func counts(t conformance.Tally) string {
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		word string
+	}{{t.Passed, "held"}, {t.Failed, "failed"}, {t.Skipped, "skipped"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing to probe"
+	}
+	return strings.Join(parts, ", ")
+}

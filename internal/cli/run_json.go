@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
+)
+
+// ran is one run of a program as JSON.
+type ran struct {
+	Backend  string  `json:"backend"`
+	ExitCode int     `json:"exit_code"`
+	Seconds  float64 `json:"seconds"`
+	// What the program wrote. Bytes that are no UTF-8 stand in the other two, in
+	// base64.
+	Stdout       string `json:"stdout"`
+	Stderr       string `json:"stderr"`
+	StdoutBase64 []byte `json:"stdout_base64,omitempty"`
+	StderrBase64 []byte `json:"stderr_base64,omitempty"`
+	// Landed are the outputs that were collected.
+	Landed []landing `json:"landed"`
+	// Code is why the run did not end well, where that has a code.
+	Code sandbox.Code `json:"code,omitempty"`
+}
+
+// landing is one output as JSON.
+type landing struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	Handle string `json:"handle"`
+}
+
+// printRun prints a run as JSON, also one that failed, and hands on why.
+func (a *app) printRun(s *sandbox.Session, result sandbox.ExecResult, took time.Duration, landed []output.Landed, err error) error {
+	r := ran{
+		Backend: s.Info().Backend, ExitCode: result.ExitCode, Seconds: took.Round(time.Millisecond).Seconds(),
+		Landed: make([]landing, len(landed)),
+	}
+	r.Stdout, r.StdoutBase64 = textOrBytes(result.Stdout)
+	r.Stderr, r.StderrBase64 = textOrBytes(result.Stderr)
+	for i, l := range landed {
+		r.Landed[i] = landing{l.Name, l.Size, l.Handle}
+	}
+	if refusal := sandbox.RefusalOf(err); refusal != nil {
+		r.Code = refusal.Code
+	}
+	if printErr := a.printJSON(r); printErr != nil {
+		return printErr
+	}
+	return err
+}
+
+func textOrBytes(b []byte) (string, []byte) {
+	if utf8.Valid(b) {
+		return string(b), nil
+	}
+	return "", b
+}

@@ -1,0 +1,10 @@
+package mutants_test
+
+type kind struct {
+	name    string
+	mutants func() []mutant
+}
+
+func kinds() []kind {
+	return []kind{{"layer", layerMutants}, {"engine", engineMutants}, {"exec", execMutants}, {"sandbox", wallMutants}, {"host", hostMutants}}
+}

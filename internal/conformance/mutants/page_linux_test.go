@@ -1,0 +1,149 @@
+package mutants_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/wasm"
+)
+
+var update = flag.Bool("update", false, "write the page of the documentation")
+
+// page is the page of the documentation that is made here.
+const page = "../../../docs/conformance.md"
+
+// TestEveryBackendConformsAndThePageSaysSo runs every suite against the backends
+// that this machine has and compares the page with what came of it.
+func TestEveryBackendConformsAndThePageSaysSo(t *testing.T) {
+	t.Parallel()
+	columns := []column{
+		{name: "wasm", subject: overWASM(t)},
+		{name: "process", subject: overProcess(t, config(t), nil)},
+	}
+	for i := range columns {
+		results, err := conformance.Run(t.Context(), columns[i].subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns[i].results = map[string]conformance.Result{}
+		for _, r := range results {
+			if r.Outcome.Failed() {
+				t.Errorf("%s: %s %s/%s: %s", columns[i].name, r.Outcome, r.Suite, r.Probe, r.Detail)
+			}
+			columns[i].results[r.Suite+"/"+r.Probe] = r
+		}
+	}
+	if t.Failed() {
+		return
+	}
+	text := write(columns)
+	if *update {
+		if err := os.WriteFile(page, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	kept, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(kept) != text {
+		t.Errorf("%s is not current: go test ./internal/conformance/mutants -run Page -update writes it", page)
+	}
+}
+
+func overWASM(t *testing.T) conformance.Subject {
+	t.Helper()
+	b, err := wasm.New(wasm.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return conformance.Subject{
+		Backend: b, Programs: conformance.JavaScript(),
+		Spec: sandbox.Spec{Kind: "probe", Requires: b.Declarations().Capabilities, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
+	}
+}
+
+// column is one backend's.
+type column struct {
+	name    string
+	subject conformance.Subject
+	results map[string]conformance.Result
+}
+
+// write makes the page.
+func write(columns []column) string {
+	var b strings.Builder
+	b.WriteString(`# What is attacked, and what is known to notice
+
+<!-- Written by the tests of internal/conformance/mutants. Do not edit. -->
+
+A backend is not believed; it is attacked. The conformance suites run against every
+backend in CI, and against yours and on your machine with
+
+    sandboxctl conformance --backend process
+
+or, in Go, with ` + "`sandboxtest.Run`" + `. A probe that needs a capability which the backend
+does not have is skipped and says so; an attack that could not be staged counts as a
+failure.
+
+## Backends
+
+`)
+	for _, s := range conformance.Suites() {
+		fmt.Fprintf(&b, "| %s |", s.Name)
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %s |", c.name)
+		}
+		b.WriteString("\n|---|" + strings.Repeat("---|", len(columns)) + "\n")
+		for _, p := range s.Probes {
+			fmt.Fprintf(&b, "| %s |", strings.ReplaceAll(p.Name, "-", " "))
+			for _, c := range columns {
+				r := c.results[s.Name+"/"+p.Name]
+				cell := "held"
+				if r.Outcome == conformance.Skip {
+					cell, _, _ = strings.Cut(r.Detail, ":")
+				}
+				fmt.Fprintf(&b, " %s |", cell)
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString(`## Mutants
+
+The suites themselves are tested by what they are for: layers, engines, programs and
+sandboxes with one thing wrong. Every one of these has to be noticed, by the probe
+that is named and whoever else; and every probe has to notice one of them.
+
+`)
+	n := 0
+	for _, k := range kinds() {
+		fmt.Fprintf(&b, "| what is wrong with the %s | noticed by |\n|---|---|\n", kindWord(k.name))
+		for _, m := range k.mutants() {
+			n++
+			fmt.Fprintf(&b, "| %s | `%s` |\n", m.name, m.by)
+		}
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%d mutants, all noticed.\n", n)
+	return b.String()
+}
+
+func kindWord(kind string) string {
+	if kind == "exec" {
+		return "way programs are run"
+	}
+	return kind
+}

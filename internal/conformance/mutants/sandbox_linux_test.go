@@ -1,0 +1,183 @@
+package mutants_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
+)
+
+// config is a process backend with small bounds.
+func config(t *testing.T) process.Config {
+	t.Helper()
+	needs(t, "bwrap")
+	c := process.Config{
+		MemoryBytes: 256 << 20, Processes: 128, WorkBytes: 32 << 20, TmpBytes: 16 << 20, SharedBytes: 8 << 20,
+		StateDir: filepath.Join(t.TempDir(), "state"),
+	}
+	if os.Geteuid() == 0 {
+		c.Users = process.Users{First: 1_800_000_000, Count: 100}
+	}
+	return c
+}
+
+// needs skips, and fails where nobody may skip.
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%v: this must be part of the machine", err)
+		}
+		t.Skip(err)
+	}
+}
+
+// overProcess is the subject of a process backend, whose engine may be wrapped.
+func overProcess(t *testing.T, c process.Config, wrapGuest func(e *process.Engine) *wraps) conformance.Subject {
+	t.Helper()
+	e, declarations, err := process.NewEngine(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wraps{Engine: e}
+	if wrapGuest != nil {
+		w = wrapGuest(e)
+	}
+	remembering := &remembers{Engine: w}
+	b, err := backend.New(remembering, declarations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return conformance.Subject{
+		Backend: b, Reclaim: remembering.reclaim, Left: conformance.MachineHolds(mark(t, c)),
+		Spec: sandbox.Spec{Kind: "probe", Requires: declarations.Capabilities, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
+		Bounds: conformance.Bounds{
+			MemoryBytes: c.MemoryBytes, Processes: c.Processes, StorageBytes: c.WorkBytes, Files: c.MemoryBytes / 512,
+		},
+	}
+}
+
+// mark is what the only host of a state directory puts into the names of what it
+// makes.
+func mark(t *testing.T, c process.Config) string {
+	t.Helper()
+	hosts, err := filepath.Glob(filepath.Join(c.StateDir, "host-*"))
+	if err != nil || len(hosts) != 1 {
+		t.Fatalf("hosts %v: %v", hosts, err)
+	}
+	return "sandbox-" + filepath.Base(hosts[0])
+}
+
+// wallMutants are sandboxes that bubblewrap builds with one thing missing.
+func wallMutants() []mutant {
+	wall := func(name, by, change string, also ...string) mutant {
+		return mutant{name: name, by: by, also: also, make: func(t *testing.T) conformance.Subject {
+			c := config(t)
+			c.Bubblewrap = standInFor(t, change)
+			subject := overProcess(t, c, nil)
+			if change == "device" {
+				if err := unix.Mknod(filepath.Join(filepath.Dir(c.Bubblewrap), "extra"), unix.S_IFCHR|0o666, 1<<8|3); err != nil {
+					t.Skip("only root can make a device to show:", err)
+				}
+			}
+			t.Cleanup(func() {
+				// What sandboxes left in a directory that is not theirs.
+				left, _ := filepath.Glob("/tmp/sandbox-conformance-trace-*")
+				for _, path := range left {
+					_ = os.Remove(path)
+				}
+			})
+			// The backend tries at its start what the machine gives, and would see.
+			if err := os.WriteFile(filepath.Join(filepath.Dir(c.Bubblewrap), armed), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return subject
+		}}
+	}
+	return append([]mutant{
+		wall("the network is the machine's", "BOUNDARY/nothing-answers-on-a-network", "shared-network"),
+		wall("processes are the machine's", "BOUNDARY/no-other-process-is-visible", "shared-processes"),
+		wall("no seccomp filter", "BOUNDARY/socket-families-are-an-allowlist", "no-seccomp", "BOUNDARY/calls-that-no-program-needs-are-refused", "BOUNDARY/calls-of-other-abis-are-refused", "BOUNDARY/the-agents-limits-and-scheduling-cannot-be-changed"),
+		wall("user namespaces are allowed", "BOUNDARY/no-new-namespaces", "user-namespaces"),
+		wall("capabilities are kept", "BOUNDARY/no-capabilities", "capabilities"),
+		wall("the agent is not process 1", "BOUNDARY/agent-channel-unreachable", "not-pid-1", "BOUNDARY/agent-memory-unreachable", "BOUNDARY/the-agent-survives-every-signal", "BOUNDARY/the-kernel-shows-and-takes-nothing"),
+		wall("the machine's files are shown", "BOUNDARY/host-files-are-out-of-sight", "whole-system"),
+		wall("the system can be written to", "BOUNDARY/the-system-is-read-only", "writable-root"),
+		wall("the temporary directory is the machine's", "BOUNDARY/host-files-are-out-of-sight", "shared-tmp", "BOUNDARY/host-sockets-are-out-of-reach", "NOTHING_LEFT_BEHIND/another-sandbox-sees-nothing-of-this-one", "NOTHING_LEFT_BEHIND/the-next-sandbox-of-the-key-sees-nothing"),
+		wall("a device too many", "BOUNDARY/no-devices-beyond-the-harmless", "device"),
+	}, boundMutants()...)
+}
+
+// boundMutants hold to less than they say.
+func boundMutants() []mutant {
+	loose := func(name, by string, change func(*conformance.Bounds)) mutant {
+		return mutant{name: name, by: by, make: func(t *testing.T) conformance.Subject {
+			subject := overProcess(t, config(t), nil)
+			var b conformance.Bounds
+			change(&b)
+			subject.Bounds = b
+			return subject
+		}}
+	}
+	processes := loose("more processes than are said", "RESOURCES/a-fork-bomb", func(b *conformance.Bounds) { b.Processes = 32 })
+	files := loose("more files than are said", "RESOURCES/files-without-content", func(b *conformance.Bounds) { b.Files = 500 })
+	files.also = []string{"RESOURCES/files-in-dev-shm", "RESOURCES/files-in-tmp"}
+	bytes := loose("more bytes than are said", "RESOURCES/a-full-disk", func(b *conformance.Bounds) { b.StorageBytes = 3 << 20 })
+	bytes.also = []string{"RESOURCES/bytes-in-dev-shm", "RESOURCES/bytes-in-tmp"}
+	ungrouped := mutant{name: "no cgroup", by: "RESOURCES/memory-of-many-processes", make: func(t *testing.T) conformance.Subject {
+		c := config(t)
+		c.Cgroup = "/sandbox-conformance-nowhere"
+		return overProcess(t, c, nil)
+	}}
+	return []mutant{processes, files, bytes, ungrouped}
+}
+
+// standInFor puts a copy of this program where a sandbox's user can run it, under a
+// name that says how it changes bubblewrap's command line.
+func standInFor(t *testing.T, change string) string {
+	t.Helper()
+	if bubblewraps[change] == nil {
+		t.Fatalf("nothing is called %s", change)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, d := range []string{dir, filepath.Dir(dir)} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, standIn+change)
+	from, err := os.Open(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(to, from); err != nil {
+		t.Fatal(err)
+	}
+	if err := to.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,69 @@
+package process_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
+)
+
+func TestBackendConformsOnBubblewrap(t *testing.T) {
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		missing(t, "bubblewrap")
+	}
+	conforms(t, process.Config{})
+}
+
+func TestBackendConformsOnGVisor(t *testing.T) {
+	runsc := os.Getenv("SANDBOX_TEST_RUNSC")
+	if runsc == "" {
+		runsc, _ = exec.LookPath("runsc")
+	}
+	if runsc == "" {
+		missing(t, "gVisor's runsc (make runsc; make test then finds it)")
+	}
+	conforms(t, process.Config{Runtime: process.RuntimeGVisor, Runsc: runsc})
+}
+
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal("this machine lacks " + what)
+	}
+	t.Skip("this machine lacks " + what)
+}
+
+// conforms runs every suite. It is not parallel: bombs would slow others down.
+func conforms(t *testing.T, config process.Config) {
+	t.Helper()
+	config.MemoryBytes, config.Processes = 256<<20, 128
+	config.WorkBytes, config.TmpBytes, config.SharedBytes = 32<<20, 16<<20, 8<<20
+	config.StateDir = filepath.Join(t.TempDir(), "state")
+	if os.Geteuid() == 0 {
+		config.Users = process.Users{First: 2_110_000_000 + uint32(os.Getpid()%10_000)*100, Count: 100}
+	}
+	b, err := process.New(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	requires := *b.Declarations().Capabilities
+	sandboxtest.Run(t, sandboxtest.Subject{
+		Name: process.Name, Backend: b,
+		Spec: sandbox.Spec{Kind: "probe", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
+		Left: sandboxtest.MachineHolds("sandbox-host-"),
+		Bounds: sandboxtest.Bounds{
+			MemoryBytes: config.MemoryBytes, Processes: config.Processes, StorageBytes: config.WorkBytes,
+			Files: config.MemoryBytes / 512,
+		},
+	})
+}
