@@ -160,6 +160,27 @@ const (
 	CodeLandingNotText        Code = "output.landing_not_text"
 	CodeLandingQuota          Code = "output.landing_quota"
 	CodeLandingFailed         Code = "output.landing_failed"
+
+	// The service behind a backend.
+
+	CodeEndpointNotAllowed     Code = "service.endpoint_not_allowed"
+	CodeCredentialInvalid      Code = "service.credential_invalid"
+	CodeCredentialFailed       Code = "service.credential_failed"
+	CodeServiceUnauthenticated Code = "service.unauthenticated"
+	CodeServiceForbidden       Code = "service.forbidden"
+	CodeServiceNotFound        Code = "service.not_found"
+	CodeServiceInvalid         Code = "service.request_invalid"
+	CodeServiceConflict        Code = "service.conflict"
+	CodeServiceNotRunning      Code = "service.not_running"
+	CodeServiceThrottled       Code = "service.throttled"
+	CodeServiceTooLarge        Code = "service.too_large"
+	CodeServiceUnavailable     Code = "service.unavailable"
+	CodeServiceUnreachable     Code = "service.unreachable"
+	CodeServiceAnswerInvalid   Code = "service.answer_invalid"
+	CodeServiceOutcomeUnknown  Code = "service.outcome_unknown"
+	CodeServiceFailed          Code = "service.failed"
+	CodeServiceTimeout         Code = "service.timeout"
+	CodeServiceNoOperation     Code = "service.no_operation"
 )
 
 type codeInfo struct {
@@ -211,7 +232,6 @@ var codeTable = [...]codeInfo{
 	{CodeEgressNotWithinPolicy, ErrPermission, "Egress is wider than the policy allows", "Every host, port, method and path that the workload can reach must be reachable under the policy. The finding names one that is not."},
 	{CodeEgressGuarantee, ErrPermission, "Backend does not guarantee how egress is confined", "A mode says what is allowed; guarantees say which ways around it are shut, with evidence. A required one is missing."},
 	{CodeEgressNeverReaches, ErrPermission, "Egress reaches what must never be reached", "A rule overlaps never_reaches. The finding names one place in both."},
-	{CodeEgressTooComplex, ErrLimit, "Egress is more than can be compared", "There are more rules than are read, or rules so many and so entangled that holding them against each other would take more than the bounded work of one question. What is not shown to be within its bound is refused."},
 	{CodeScopeNotEnforced, ErrPermission, "Backend cannot keep sandboxes this far apart", "The effective isolation scope, the stricter of policy and workload, is not one the backend declares."},
 	{CodeImagePrebuiltDenied, ErrPermission, "Policy denies prebuilt images", "The workload names a catalogue image and the policy does not allow those."},
 	{CodeImageRegistryDenied, ErrPermission, "Image comes from a registry the policy does not list", "The registry of the reference is compared whole, host and port."},
@@ -222,6 +242,7 @@ var codeTable = [...]codeInfo{
 	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> where one is given."},
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
 	{CodePostureNoBaseline, ErrPermission, "No earlier posture to compare with", "A guard against widening compares with what was applied before. A new object, also one that replaces another under a new name, has no earlier state, and a state that cannot be read is none."},
+	{CodeEgressTooComplex, ErrLimit, "Egress is more than can be compared", "There are more rules than are read, or rules so many and so entangled that holding them against each other would take more than the bounded work of one question. What is not shown to be within its bound is refused."},
 	{CodeBackendUnknown, ErrLookup, "No backend has that name", "The workload names a backend that is not shipped, or that the host did not register."},
 	{CodeBackendNotPermitted, ErrPermission, "Backend's declarations cannot be trusted", "What the backend says of itself is unreadable, contradicts itself or does not match what it implements."},
 	{CodeBackendClosed, ErrUnavailable, "Backend is closed", "The backend was closed and serves nothing more, also not through sessions it gave out."},
@@ -291,6 +312,24 @@ var codeTable = [...]codeInfo{
 	{CodeLandingNotText, ErrValue, "Output is not the text that the sink keeps", "The sink keeps text only, and the file is not UTF-8."},
 	{CodeLandingQuota, ErrLimit, "Sink has no room left for this scope", "A sink bounds what stands in it for one scope. What stands there counts, and so does what landings under way have asked for. Outputs are refused whole; nothing that stands is removed to make room."},
 	{CodeLandingFailed, ErrUnavailable, "Sink could not take the output", "Writing to the sink failed."},
+	{CodeEndpointNotAllowed, ErrPermission, "Endpoint may not be sent a token", "A token goes to the service's own hosts, compared label by label, and to endpoints that the host's configuration names exactly. Nothing that arrives later, a manifest, an answer or a redirect, can add one."},
+	{CodeCredentialInvalid, ErrValue, "Credential is not configured in one way", "One method of signing in is used, and it needs its own settings. Settings of two methods contradict each other; a chain is tried only when it is asked for."},
+	{CodeCredentialFailed, ErrPermission, "Signing in failed", "The one method that is configured gave no token. No other was tried."},
+	{CodeServiceUnauthenticated, ErrPermission, "Service does not accept the token", "The token is missing, expired, or for another audience than the service's."},
+	{CodeServiceForbidden, ErrPermission, "Service says the identity may not do this", "The signed-in identity lacks a role on the group. A new assignment takes from seconds to minutes to reach the service, so this was tried for a while."},
+	{CodeServiceNotFound, ErrLookup, "Service knows no such object", "The object does not exist, no longer exists, or belongs to another group."},
+	{CodeServiceInvalid, ErrValue, "Service does not accept the request", "The service says that the request itself is wrong. Sending it again changes nothing."},
+	{CodeServiceConflict, ErrUnavailable, "Object is in a state that does not admit this", "Something holds the object, or it has changed since it was looked at."},
+	{CodeServiceNotRunning, ErrUnavailable, "Sandbox is not running", "The service serves commands and files of running sandboxes only, and resumes none by itself."},
+	{CodeServiceThrottled, ErrLimit, "Service asks for fewer requests", "A rate or a quota of the service is used up. Where it said how long to wait, that was waited for as far as the deadline allowed."},
+	{CodeServiceTooLarge, ErrLimit, "Transfer is larger than the service or its client takes", "The request is over a limit of the service, or its answer over what is read. Nothing was cut."},
+	{CodeServiceUnavailable, ErrUnavailable, "Service failed", "The service answered with an error of its own, and did so again when asked again where that was safe."},
+	{CodeServiceUnreachable, ErrUnavailable, "Service cannot be reached", "No connection to the endpoint, or none that can be trusted."},
+	{CodeServiceAnswerInvalid, ErrUnavailable, "Service's answer is not what the contract says", "An answer lacks a field that everything rests on, is broken, or is a redirect. It is refused rather than guessed at."},
+	{CodeServiceOutcomeUnknown, ErrUnavailable, "Nobody knows whether the service did it", "The answer was lost and the request must not be sent twice. It may have been carried out."},
+	{CodeServiceFailed, ErrUnavailable, "Service gave the object up", "What was being made or changed ended in a failed state."},
+	{CodeServiceTimeout, ErrTimeout, "Service did not finish in time", "The object did not reach the state that was waited for."},
+	{CodeServiceNoOperation, ErrUnsupported, "This version of the service cannot do that", "The operation does not exist in the api-version that is configured."},
 }
 
 func (c Code) info() codeInfo {

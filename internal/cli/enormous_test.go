@@ -71,7 +71,7 @@ func TestEnormousInputIsJudgedOrRefused(t *testing.T) { //nolint:paralleltest //
 	}
 	few := []string{"h1.example.com"}
 	both, policy := world(hosts, hosts), policyOf(hosts)
-	for _, row := range []struct {
+	for _, row := range []struct { //nolint:paralleltest // see above
 		name string
 		args []string
 		code int
@@ -100,7 +100,7 @@ func TestEnormousInputIsJudgedOrRefused(t *testing.T) { //nolint:paralleltest //
 		{"digest", []string{"digest", both}, cli.ExitAllowed, "sha256:"},
 		{"show", []string{"show", both}, cli.ExitAllowed, "allowlist"},
 	} {
-		t.Run(row.name, func(t *testing.T) { //nolint:paralleltest // see above
+		t.Run(row.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			got := run(t, row.args...)

@@ -16,7 +16,7 @@ func boundary() Suite {
 	// Others' processes are left alone where the guest is found to share this
 	// machine's: that it does is what is reported.
 	own := processNamespace()
-	return Suite{Name: "BOUNDARY", Gate: sandbox.CapabilityExec, Probes: needing(sandbox.CapabilityFilesIn, []Probe{
+	return Suite{Name: "BOUNDARY", Gate: sandbox.CapabilityExec, Probes: fromWithin([]Probe{
 		// The agent, and other processes.
 		attack("init-environ-unreadable", "environ", own),
 		attack("agent-channel-unreachable", "descriptors", own),

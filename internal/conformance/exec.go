@@ -17,7 +17,7 @@ import (
 const shortBound = time.Second
 
 func execs() Suite {
-	return Suite{Name: "EXEC", Gate: sandbox.CapabilityExec, Probes: needing(sandbox.CapabilityFilesIn, []Probe{
+	return Suite{Name: "EXEC", Gate: sandbox.CapabilityExec, Probes: fromWithin([]Probe{
 		{Name: "arguments-arrive-as-they-are", Run: func(ctx context.Context, s *Scene) error {
 			args := []string{"a b$(echo injected)c", "", "*", "'\"`", "-x", "\\", "two\nlines", "\xff\xfe", "ü漢😀", strings.Repeat("long ", 20_000)}
 			out, err := s.do(ctx, append([]string{"args"}, args...)...)
@@ -100,10 +100,10 @@ func execs() Suite {
 	})}
 }
 
-// needing adds a capability to every probe.
-func needing(c sandbox.Capability, probes []Probe) []Probe {
+// fromWithin makes probes need what uploading the prober does.
+func fromWithin(probes []Probe) []Probe {
 	for i := range probes {
-		probes[i].Needs = append(probes[i].Needs, c)
+		probes[i].Needs = append(probes[i].Needs, sandbox.CapabilityFilesIn)
 	}
 	return probes
 }

@@ -13,7 +13,7 @@ import (
 // badPrograms are programs that behave badly, each in its own way, and what a host
 // is told of them. The sandbox works after each.
 func badPrograms() Suite {
-	return Suite{Name: "EXEC_HOSTILE", Gate: sandbox.CapabilityExec, Probes: needing(sandbox.CapabilityFilesIn, []Probe{
+	return Suite{Name: "EXEC_HOSTILE", Gate: sandbox.CapabilityExec, Probes: fromWithin([]Probe{
 		{Name: "a-command-that-does-not-exist", Run: func(ctx context.Context, s *Scene) error {
 			return s.noProgram(ctx, "/no/such/program")
 		}},
@@ -24,8 +24,12 @@ func badPrograms() Suite {
 		{Name: "no-command-at-all", Run: func(ctx context.Context, s *Scene) error {
 			var errs []error
 			for _, cmd := range []sandbox.Command{
-				{}, {Args: []string{""}}, {Args: []string{"x", "a\x00b"}}, {Args: []string{"x"}, Env: []string{"no equals sign"}},
-				{Args: []string{"x"}, Env: []string{"=x"}}, {Args: []string{"x"}, Timeout: -1},
+				{},
+				{Args: []string{""}},
+				{Args: []string{"x", "a\x00b"}},
+				{Args: []string{"x"}, Env: []string{"no equals sign"}},
+				{Args: []string{"x"}, Env: []string{"=x"}},
+				{Args: []string{"x"}, Timeout: -1},
 			} {
 				_, err := s.Exec(ctx, cmd)
 				errs = append(errs, refused(fmt.Sprintf("%+v", cmd), err, sandbox.ErrValue))

@@ -73,8 +73,8 @@ func (h *holdings) groups(ctx context.Context) ([]thing, error) {
 			return nil
 		}
 		things = append(things, thing{"group " + path, name})
-		members, _ := os.ReadFile(filepath.Join(path, "cgroup.procs")) // gone with the group
-		for _, pid := range strings.Fields(string(members)) {
+		members, _ := os.ReadFile(filepath.Join(path, "cgroup.procs")) //nolint:gosec // a path of the kernel's; gone with the group
+		for pid := range strings.FieldsSeq(string(members)) {
 			h.claim(name, pid)
 			things = append(things, thing{"process " + pid + " in " + path, name})
 		}

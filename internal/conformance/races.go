@@ -14,7 +14,7 @@ import (
 const (
 	// raceSwaps is how often the other side has to be seen to have changed before a
 	// race is over; raceRounds is when it is over anyway.
-	raceSwaps  = 60
+	raceSwaps  = 120
 	raceRounds = 20_000
 	// raceStill is after how many rounds without a change the two are laid out anew.
 	raceStill = 50

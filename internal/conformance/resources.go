@@ -40,7 +40,7 @@ func resources() Suite {
 	// Half as much again as there should be, so that a bound which counts a little
 	// differently is still one.
 	over := func(n int64) int64 { return n + n/2 + 16 }
-	return Suite{Name: "RESOURCES", Gate: sandbox.CapabilityExec, Probes: needing(sandbox.CapabilityFilesIn, []Probe{
+	return Suite{Name: "RESOURCES", Gate: sandbox.CapabilityExec, Probes: fromWithin([]Probe{
 		probe("a-fork-bomb", "processes", processes, over),
 		probe("memory-of-many-processes", "memory", memory, func(n int64) int64 { return over(n) / (16 << 20) }),
 		probe("files-without-content", "files", files, over),

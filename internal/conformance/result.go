@@ -35,10 +35,10 @@ type Tally struct {
 func Count(results []Result) Tally {
 	var t Tally
 	for _, r := range results {
-		switch {
-		case r.Outcome == Pass:
+		switch r.Outcome {
+		case Pass:
 			t.Passed++
-		case r.Outcome == Skip:
+		case Skip:
 			t.Skipped++
 		default:
 			t.Failed++

@@ -157,7 +157,7 @@ func judge(err error) Outcome {
 	if err == nil {
 		return Pass
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this one error's parts
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		worst := Pass
 		for _, part := range joined.Unwrap() {
 			if o := judge(part); rank(o) > rank(worst) {

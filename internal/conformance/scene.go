@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -188,9 +189,17 @@ func refused(what string, err error, families ...sandbox.Family) error {
 	case err == nil:
 		return fmt.Errorf("%s was let through", what)
 	case !slices.ContainsFunc(families, func(f sandbox.Family) bool { return errors.Is(err, f) }):
-		return fmt.Errorf("%s failed otherwise than %q: %w", what, families, err)
+		return fmt.Errorf("%s failed otherwise than %s: %w", what, names(families), err)
 	}
 	return nil
+}
+
+func names(families []sandbox.Family) string {
+	words := make([]string, len(families))
+	for i, f := range families {
+		words[i] = strconv.Quote(string(f))
+	}
+	return strings.Join(words, " or ")
 }
 
 // coded is [refused] for one code.

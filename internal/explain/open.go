@@ -94,8 +94,8 @@ func waysOf(e sandbox.Egress, never []string, r egress.Request, o policy.Opinion
 		base.HCL = append(base.HCL, `egress_mode = "allowlist"`)
 	}
 	var ways []way
-	add := func(edit Edit, e sandbox.Egress, ok bool) {
-		if ok && !slices.ContainsFunc(ways, func(w way) bool { return slices.Equal(w.edit.HCL, edit.HCL) }) {
+	add := func(edit Edit, e sandbox.Egress) {
+		if !slices.ContainsFunc(ways, func(w way) bool { return slices.Equal(w.edit.HCL, edit.HCL) }) {
 			ways = append(ways, way{&edit, e, never})
 		}
 	}
@@ -103,9 +103,13 @@ func waysOf(e sandbox.Egress, never []string, r egress.Request, o policy.Opinion
 	anyPath, anyRequest := narrow, narrow
 	anyPath.Paths = any1
 	anyRequest.Methods, anyRequest.Paths = any1, any1
-	add(base.extended(e, r, o, true))
+	if edit, extended, ok := base.extended(e, r, o, true); ok {
+		add(edit, extended)
+	}
 	add(base.added(e, narrow))
-	add(base.extended(e, r, o, false))
+	if edit, extended, ok := base.extended(e, r, o, false); ok {
+		add(edit, extended)
+	}
 	add(base.added(e, anyPath))
 	add(base.added(e, anyRequest))
 	return ways
@@ -179,12 +183,12 @@ func admitsAlone(rule sandbox.EgressRule, r egress.Request) bool {
 }
 
 // added adds a rule, in the short form where that says the same.
-func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.Egress, bool) {
+func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.Egress) {
 	edit := e.clone()
 	if slices.Equal(rule.Ports, []string{"443"}) && slices.Equal(rule.Methods, any1) && slices.Equal(rule.Paths, any1) {
 		eg.Hosts = append(slices.Clone(eg.Hosts), rule.Host)
 		edit.list("egress_hosts", eg.Hosts, rule.Host)
-		return edit, eg, true
+		return edit, eg
 	}
 	key := keyFor(rule.Host, eg.Rules)
 	rules := maps.Clone(eg.Rules)
@@ -194,7 +198,7 @@ func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.E
 	rules[key] = rule
 	eg.Rules = rules
 	edit.rule(key, rule, len(rules) > 1)
-	return edit, eg, true
+	return edit, eg
 }
 
 // rule adds the lines of one rule, beside others or alone.

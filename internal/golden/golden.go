@@ -10,20 +10,20 @@ import (
 )
 
 // Check compares with testdata/NAME.golden, or writes it.
-func Check(t testing.TB, write bool, name, got string) {
-	t.Helper()
+func Check(tb testing.TB, write bool, name, got string) {
+	tb.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	if write {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs; go test -update in its package writes it\n--- got\n%s\n--- want\n%s", path, got, want)
+		tb.Errorf("%s differs; go test -update in its package writes it\n--- got\n%s\n--- want\n%s", path, got, want)
 	}
 }

@@ -127,7 +127,7 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
-		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, waiting)},
+		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
 		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),

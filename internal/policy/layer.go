@@ -73,8 +73,8 @@ func CompilePolicy(layers ...Layer) (*CompiledPolicy, []sandbox.Finding) {
 	return p, findings
 }
 
-// PolicyFindings is what [CompilePolicy] finds, for whoever decides nothing.
-func PolicyFindings(l Layer) []sandbox.Finding {
+// LayerFindings is what [CompilePolicy] finds, for whoever decides nothing.
+func LayerFindings(l Layer) []sandbox.Finding {
 	_, findings := readLayer(l)
 	for i := range findings {
 		findings[i].Subject = l.Source

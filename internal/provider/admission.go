@@ -49,7 +49,7 @@ func admit(in policyInput, imposed []policy.Layer, p phase) admission {
 // nothing under it.
 func (in policyInput) faults(p phase) []sandbox.Finding {
 	faults := slices.Clip(in.Findings)
-	for _, f := range policy.PolicyFindings(in.layer()) {
+	for _, f := range policy.LayerFindings(in.layer()) {
 		f.Subject = "" // it is shown at the policy
 		faults = append(faults, f)
 	}

@@ -46,7 +46,7 @@ func TestEnormousListsAreComparedOrRefused(t *testing.T) { //nolint:paralleltest
 	policy, other := allowing(these), allowing(those)
 	request := textValue("h77.example.com")
 	nested := textValue(strings.Repeat(`{"a":`, 100_000) + "1" + strings.Repeat("}", 100_000))
-	for _, row := range []struct {
+	for _, row := range []struct { //nolint:paralleltest // see above
 		name      string
 		function  func() function.Function
 		arguments []tftypes.Value
@@ -61,7 +61,7 @@ func TestEnormousListsAreComparedOrRefused(t *testing.T) { //nolint:paralleltest
 		{"posture_diff, nested 100,000 deep", newPostureDiffFunction, []tftypes.Value{nested, document(those)}, "32 levels"},
 		{"policy, more than are read", newPolicyFunction, []tftypes.Value{allowing(hosts(100_001, "h%d.example.com"))}, string(sandbox.CodeEgressTooComplex)},
 	} {
-		t.Run(row.name, func(t *testing.T) { //nolint:paralleltest // see above
+		t.Run(row.name, func(t *testing.T) {
 			f, ok := row.function().(*pureFunction)
 			if !ok {
 				t.Fatal("no pure function")

@@ -55,7 +55,7 @@ func evaluateEgressAllows(arguments []tftypes.Value, _ tftypes.Type) answer {
 // readEgressObject reads a policy or a workload and returns how to ask it.
 func readEgressObject(v tftypes.Value) (ask func(egress.Request) sandbox.Verdict, faults []sandbox.Finding) {
 	if isWorkload(v) {
-		_, spec, faults := receiveWorkload(v)
+		spec, faults := receiveWorkload(v)
 		return spec.Admits, faults
 	}
 	a := admit(readPolicy(v, true), nil, validating)
@@ -68,10 +68,10 @@ func isWorkload(v tftypes.Value) bool { return v.IsKnown() && has(v, "kind") }
 
 // receiveWorkload reads a workload that a function is given, with everything that
 // is wrong with it alone.
-func receiveWorkload(v tftypes.Value) (workloadInput, *policy.CompiledSpec, []sandbox.Finding) {
+func receiveWorkload(v tftypes.Value) (*policy.CompiledSpec, []sandbox.Finding) {
 	in := readWorkload(v, true)
 	spec, problems := policy.CompileSpec(in.Spec, in.Known)
-	return in, spec, in.faults(problems)
+	return spec, in.faults(problems)
 }
 
 // readRequest reads a request and reports whether all of it is known.

@@ -54,7 +54,7 @@ func evaluateEgressContains(arguments []tftypes.Value, returns tftypes.Type) ans
 // readReach reads what a policy or a workload reaches.
 func readReach(v tftypes.Value) (policy.Reach, []sandbox.Finding) {
 	if isWorkload(v) {
-		_, spec, faults := receiveWorkload(v)
+		spec, faults := receiveWorkload(v)
 		return spec.Reach(), faults
 	}
 	a := admit(readPolicy(v, true), nil, validating)

@@ -142,7 +142,7 @@ func comparePolicy(prior, planned tftypes.Value, _ *platformPolicy) widening {
 	before, problem := was.encodeKnown()
 	if problem == nil {
 		// What does not compile would be compared as if it were not there.
-		findings := policy.PolicyFindings(was.layer())
+		findings := policy.LayerFindings(was.layer())
 		problem = sandbox.Decide(findings).Err()
 	}
 	if problem != nil {

@@ -67,7 +67,7 @@ func (in manifestInput) posture(g *platformPolicy) policy.Posture {
 func compiles(m manifest.Manifest) error {
 	var findings []sandbox.Finding
 	for _, layer := range m.Layers() {
-		findings = append(findings, policy.PolicyFindings(layer)...)
+		findings = append(findings, policy.LayerFindings(layer)...)
 	}
 	for _, name := range m.WorkloadNames() {
 		findings = append(findings, policy.SpecFindings(m.Workloads[name], sandbox.Known{})...)

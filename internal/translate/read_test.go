@@ -231,7 +231,7 @@ func TestEnormousInputsEnd(t *testing.T) { //nolint:paralleltest // see above
 		return b.String()
 	}
 	host := func(i int) string { return "    - h" + strconv.Itoa(i) + ".x.io\n" }
-	for name, row := range map[string]struct {
+	for name, row := range map[string]struct { //nolint:paralleltest // see above
 		source translate.Source
 		input  string
 		read   bool
@@ -284,7 +284,7 @@ func TestEnormousInputsEnd(t *testing.T) { //nolint:paralleltest // see above
 		"a wide exception":  {translate.NetworkPolicy, exceptions(), true},
 		"colons and quotes": {translate.ACA, strings.Repeat("\"", 400_000) + strings.Repeat(":", 400_000), false},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // see above
+		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()

@@ -132,7 +132,7 @@ func Read(source Source, input []byte) (Translation, error) {
 	}
 	// What is handed out is what the provider will accept. A finding here would be
 	// a mistake of a reader, and nobody is given a policy that was not compiled.
-	if findings := policy.PolicyFindings(policy.Layer{Policy: r.policy}); len(findings) > 0 {
+	if findings := policy.LayerFindings(policy.Layer{Policy: r.policy}); len(findings) > 0 {
 		return Translation{}, findings[0].Refusal(nil)
 	}
 	slices.SortStableFunc(r.losses, func(a, b Loss) int { return cmp.Compare(a.Line, b.Line) })

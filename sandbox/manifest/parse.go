@@ -55,7 +55,7 @@ func ParsePolicy(b []byte) (sandbox.Policy, error) {
 		return sandbox.Policy{}, err
 	}
 	p := policyFromWire(w.Policy)
-	findings := policy.PolicyFindings(policy.Layer{Policy: p})
+	findings := policy.LayerFindings(policy.Layer{Policy: p})
 	if refusals := denials(under(findings, sandbox.Attr("policy"))); len(refusals) > 0 {
 		return sandbox.Policy{}, refusals
 	}
@@ -115,10 +115,10 @@ func ParseAny(b []byte) error {
 func (m Manifest) findings() []sandbox.Finding {
 	var findings []sandbox.Finding
 	if m.HostPolicy != nil {
-		found := policy.PolicyFindings(policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy})
+		found := policy.LayerFindings(policy.Layer{Source: PlatformPolicy, Policy: *m.HostPolicy})
 		findings = append(findings, under(found, sandbox.Attr("host_policy"))...)
 	}
-	found := policy.PolicyFindings(policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
+	found := policy.LayerFindings(policy.Layer{Source: PolicySource(m.Policy), Policy: m.Policy})
 	findings = append(findings, under(found, sandbox.Attr("policy"))...)
 	findings = append(findings, m.nameFindings()...)
 	for _, name := range m.WorkloadNames() {

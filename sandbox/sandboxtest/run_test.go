@@ -1,6 +1,7 @@
 package sandboxtest_test
 
 import (
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -34,7 +35,8 @@ func TestTheLayerPassesConformanceOverEveryKindOfEngine(t *testing.T) {
 				Programs: sandboxtest.ScriptPrograms(),
 			})
 			for _, r := range results {
-				if r.Outcome != "pass" {
+				// What files in memory cannot have is left out by name, and nothing else.
+				if r.Outcome != "pass" && (r.Outcome != "skip" || !strings.HasPrefix(r.Detail, "without ")) {
 					t.Errorf("%s/%s: %s %s", r.Suite, r.Probe, r.Outcome, r.Detail)
 				}
 			}

@@ -30,8 +30,7 @@ func (g *guest) Exec(ctx context.Context, req engine.ExecRequest) (exitCode int,
 	defer g.b.runs.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(g.b.ctx, cancel)
-	defer stop()
+	defer context.AfterFunc(g.b.ctx, cancel)() //nolint:contextcheck // it ends with its sandbox, too
 
 	args := append(slices.Clone(g.e.options.Through), req.Args...)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

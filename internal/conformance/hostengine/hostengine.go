@@ -115,15 +115,15 @@ func (e *Engine) Delete(_ context.Context, id string) error {
 	return errors.Join(os.RemoveAll(b.workDir), os.RemoveAll(b.workDir+"-outside"), os.RemoveAll(b.workDir+"-moved"))
 }
 
-// Access is root's own, or this user's.
+// Access lists the one way: as this user, wherever links lead.
 func (e *Engine) Access() []engine.Access {
 	return []engine.Access{{As: sandbox.PrincipalGuest, Links: engine.Follow}}
 }
 
-// Abilities: programs.
+// Abilities names what its guests implement: programs.
 func (e *Engine) Abilities() engine.Abilities { return engine.Abilities{Exec: true} }
 
-// Close has nothing to release.
+// Close returns at once: there is nothing to release.
 func (e *Engine) Close(context.Context) error { return nil }
 
 // Declarations are what a backend over the engine says of itself, which is not

@@ -69,7 +69,6 @@ type wrapped struct {
 	ref   func(engine.FileRef) engine.FileRef
 	write func(io.Reader, int64) (io.Reader, int64)
 	tree  bool // removes directories unasked
-	exact bool // claims that all went well whatever came
 	mkdir bool // makes no directory
 }
 

@@ -48,6 +48,7 @@ func execMutants() []mutant {
 	exec := func(name, by string, change func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error)) mutant {
 		probes := strings.Fields(by)
 		return mutant{name: name, by: probes[0], also: probes[1:], make: func(t *testing.T) conformance.Subject {
+			t.Helper()
 			return overProcess(t, config(t), func(e *process.Engine) *wraps { return &wraps{Engine: e, exec: change} })
 		}}
 	}
@@ -137,7 +138,7 @@ func execMutants() []mutant {
 		exec("what cannot start ended well", "EXEC_HOSTILE/a-command-that-does-not-exist EXEC_HOSTILE/a-command-that-is-a-directory EXEC_HOSTILE/a-command-that-is-no-program", func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error) {
 			code, err := run.Exec(ctx, req)
 			if err != nil && ctx.Err() == nil || code == 126 || code == 127 {
-				return 0, nil
+				code, err = 0, nil
 			}
 			return code, err
 		}),

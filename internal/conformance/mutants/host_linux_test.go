@@ -39,7 +39,7 @@ func hostMutants() []mutant {
 		t.Helper()
 		dir := t.TempDir()
 		for _, d := range []string{dir, filepath.Dir(dir)} {
-			if err := os.Chmod(d, 0o777); err != nil { //nolint:gosec // for whoever the programs run as
+			if err := os.Chmod(d, 0o777); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -47,6 +47,7 @@ func hostMutants() []mutant {
 	}
 	held := func(name, by string, options hostengine.Options, only ...string) mutant {
 		return mutant{name: name, by: by, only: only, make: func(t *testing.T) conformance.Subject {
+			t.Helper()
 			if os.Getuid() != 0 {
 				t.Skip("some attacks need root to succeed where nothing is held")
 			}

@@ -110,51 +110,51 @@ func keyed(name, by string, change func(sandbox.Key) sandbox.Key) mutant {
 
 type opened struct {
 	ops
-	open func(o ops, ctx context.Context, path string, most int64) (io.ReadCloser, sandbox.Entry, error)
+	open func(ctx context.Context, o ops, path string, most int64) (io.ReadCloser, sandbox.Entry, error)
 }
 
 func (o opened) Open(ctx context.Context, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
-	return o.open(o.ops, ctx, path, most)
+	return o.open(ctx, o.ops, path, most)
 }
 
 type stated struct {
 	ops
-	stat func(o ops, ctx context.Context, path string) (sandbox.Entry, error)
+	stat func(ctx context.Context, o ops, path string) (sandbox.Entry, error)
 }
 
 func (o stated) Stat(ctx context.Context, path string) (sandbox.Entry, error) {
-	return o.stat(o.ops, ctx, path)
+	return o.stat(ctx, o.ops, path)
 }
 
 type written struct {
 	ops
-	write func(o ops, ctx context.Context, path string, content io.Reader, size int64) error
+	write func(ctx context.Context, o ops, path string, content io.Reader, size int64) error
 }
 
 func (o written) Write(ctx context.Context, path string, content io.Reader, size int64) error {
-	return o.write(o.ops, ctx, path, content, size)
+	return o.write(ctx, o.ops, path, content, size)
 }
 
 type removed struct {
 	ops
-	remove func(o ops, ctx context.Context, path string, recursive bool) error
+	remove func(ctx context.Context, o ops, path string, recursive bool) error
 }
 
 func (o removed) Remove(ctx context.Context, path string, recursive bool) error {
-	return o.remove(o.ops, ctx, path, recursive)
+	return o.remove(ctx, o.ops, path, recursive)
 }
 
 type listed struct {
 	ops
-	list func(o ops, ctx context.Context, path string) ([]sandbox.Entry, error)
+	list func(ctx context.Context, o ops, path string) ([]sandbox.Entry, error)
 }
 
 func (o listed) List(ctx context.Context, path string) ([]sandbox.Entry, error) {
-	return o.list(o.ops, ctx, path)
+	return o.list(ctx, o.ops, path)
 }
 
 // followed reads through links, from behind.
-func followed(o ops, _ context.Context, path string, _ int64) (io.ReadCloser, sandbox.Entry, error) {
+func followed(_ context.Context, o ops, path string, _ int64) (io.ReadCloser, sandbox.Entry, error) {
 	data, err := o.view.ReadFile(o.at(path))
 	return io.NopCloser(bytes.NewReader(data)), sandbox.Entry{Path: path, Kind: sandbox.EntryFile}, err
 }
@@ -169,7 +169,7 @@ func fileMutants() []mutant {
 			return opened{o, followed}
 		}),
 		broken("a file over the cap is cut", "FILES_OUT/over-the-cap-is-refused-never-cut", func(o ops) sandbox.SessionOps {
-			return opened{o, func(o ops, ctx context.Context, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
+			return opened{o, func(ctx context.Context, o ops, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
 				r, entry, err := o.Session.Open(ctx, path, 1<<30)
 				if err != nil {
 					return nil, entry, err
@@ -181,17 +181,17 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("the cap is off by one", "FILES_OUT/over-the-cap-is-refused-never-cut", func(o ops) sandbox.SessionOps {
-			return opened{o, func(o ops, ctx context.Context, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
+			return opened{o, func(ctx context.Context, o ops, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
 				return o.Session.Open(ctx, path, most+1)
 			}}
 		}),
 		broken("the cap takes nothing of its own size", "FILES_OUT/over-the-cap-is-refused-never-cut", func(o ops) sandbox.SessionOps {
-			return opened{o, func(o ops, ctx context.Context, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
+			return opened{o, func(ctx context.Context, o ops, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
 				return o.Session.Open(ctx, path, max(most-1, 0))
 			}}
 		}),
 		broken("reading a directory gives nothing", "FILES_OUT/a-directory-is-never-read", func(o ops) sandbox.SessionOps {
-			return opened{o, func(o ops, ctx context.Context, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
+			return opened{o, func(ctx context.Context, o ops, path string, most int64) (io.ReadCloser, sandbox.Entry, error) {
 				r, entry, err := o.Session.Open(ctx, path, most)
 				if errors.Is(err, sandbox.CodeFileNotRegular) {
 					return io.NopCloser(strings.NewReader("")), entry, nil
@@ -200,7 +200,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a link is described as what it leads to", "FILES_OUT/a-link-is-named-a-link", func(o ops) sandbox.SessionOps {
-			return stated{o, func(o ops, ctx context.Context, path string) (sandbox.Entry, error) {
+			return stated{o, func(ctx context.Context, o ops, path string) (sandbox.Entry, error) {
 				entry, err := o.Session.Stat(ctx, path)
 				if entry.Kind == sandbox.EntrySymlink {
 					entry.Kind = sandbox.EntryFile
@@ -209,7 +209,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("stat looks outside", "FILES_OUT/a-path-outside-is-refused", func(o ops) sandbox.SessionOps {
-			return stated{o, func(o ops, ctx context.Context, path string) (sandbox.Entry, error) {
+			return stated{o, func(ctx context.Context, o ops, path string) (sandbox.Entry, error) {
 				entry, err := o.Session.Stat(ctx, path)
 				if errors.Is(err, sandbox.ErrValue) && o.view.Exists(o.at(path)) {
 					return sandbox.Entry{Path: path, Kind: sandbox.EntryFile}, nil
@@ -218,7 +218,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("nothing is an empty file", "FILES_OUT/nothing-there-is-said-so", func(o ops) sandbox.SessionOps {
-			return stated{o, func(o ops, ctx context.Context, path string) (sandbox.Entry, error) {
+			return stated{o, func(ctx context.Context, o ops, path string) (sandbox.Entry, error) {
 				entry, err := o.Session.Stat(ctx, path)
 				if errors.Is(err, sandbox.CodeFileNotFound) {
 					return sandbox.Entry{Path: path, Kind: sandbox.EntryFile}, nil
@@ -227,12 +227,12 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a backslash is a slash", "FILES_IN/a-backslash-is-refused", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				return o.WriteFile(ctx, strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "../"), content, size)
 			}}
 		}),
 		broken("a write follows links", "FILES_IN/a-linked-destination-is-refused-not-followed", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				data, err := io.ReadAll(content)
 				if err == nil {
 					err = o.view.WriteFile(o.at(path), data)
@@ -241,7 +241,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("bad names are cleaned up", "FILES_IN/text-that-is-no-path-is-refused", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				clean := strings.Map(func(r rune) rune {
 					if r < ' ' || r == '\\' || r == 0xfffd {
 						return '_'
@@ -252,7 +252,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a write is not atomic", "FILES_IN/content-that-fails-replaces-nothing", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				var seen bytes.Buffer
 				err := o.WriteFile(ctx, path, io.TeeReader(content, &seen), size)
 				if err != nil && seen.Len() > 0 {
@@ -262,12 +262,12 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("content is cut at what was said", "FILES_IN/content-that-runs-over-replaces-nothing", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				return o.WriteFile(ctx, path, io.LimitReader(content, size), size)
 			}}
 		}),
 		broken("content is taken for whole however short", "FILES_IN/content-that-ends-early-replaces-nothing", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				data, err := io.ReadAll(content)
 				if err != nil || int64(len(data)) > size {
 					return o.WriteFile(ctx, path, io.MultiReader(bytes.NewReader(data), content), size)
@@ -276,7 +276,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("an existing file is never replaced", "FILES_IN/a-second-write-replaces", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				if _, err := o.Stat(ctx, path); err == nil {
 					return nil
 				}
@@ -284,7 +284,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("an empty file is not written", "FILES_IN/an-empty-file-is-a-file", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				if size == 0 {
 					return nil
 				}
@@ -292,7 +292,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("failed writes leave their beginnings", "FILES_IN/nothing-half-made-is-left-beside", func(o ops) sandbox.SessionOps {
-			return written{o, func(o ops, ctx context.Context, path string, content io.Reader, size int64) error {
+			return written{o, func(ctx context.Context, o ops, path string, content io.Reader, size int64) error {
 				err := o.WriteFile(ctx, path, content, size)
 				if err != nil && !errors.Is(err, sandbox.ErrValue) {
 					_ = o.view.WriteFile(o.at(path)+".part", nil)
@@ -301,7 +301,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a listing follows links", "FILES_LIST/listing-a-linked-directory", func(o ops) sandbox.SessionOps {
-			return listed{o, func(o ops, ctx context.Context, path string) ([]sandbox.Entry, error) {
+			return listed{o, func(ctx context.Context, o ops, path string) ([]sandbox.Entry, error) {
 				entries, err := o.Session.List(ctx, path)
 				if errors.Is(err, sandbox.ErrValue) && o.view.Files(o.at(path)+"/.") > 0 {
 					return []sandbox.Entry{{Path: path + "/secret.txt", Kind: sandbox.EntryFile}}, nil
@@ -310,7 +310,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a listing goes down", "FILES_LIST/a-listing-has-direct-children-only", func(o ops) sandbox.SessionOps {
-			return listed{o, func(o ops, ctx context.Context, path string) ([]sandbox.Entry, error) {
+			return listed{o, func(ctx context.Context, o ops, path string) ([]sandbox.Entry, error) {
 				entries, err := o.Session.List(ctx, path)
 				for _, e := range entries {
 					entries = append(entries, sandbox.Entry{Path: e.Path + "/deeper", Kind: sandbox.EntryFile})
@@ -319,13 +319,13 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a listing leaves links out", "FILES_LIST/a-listing-names-its-links", func(o ops) sandbox.SessionOps {
-			return listed{o, func(o ops, ctx context.Context, path string) ([]sandbox.Entry, error) {
+			return listed{o, func(ctx context.Context, o ops, path string) ([]sandbox.Entry, error) {
 				entries, err := o.Session.List(ctx, path)
 				return slices.DeleteFunc(entries, func(e sandbox.Entry) bool { return e.Kind == sandbox.EntrySymlink }), err
 			}}
 		}),
 		broken("a file is listed as itself", "FILES_LIST/a-file-is-not-listed", func(o ops) sandbox.SessionOps {
-			return listed{o, func(o ops, ctx context.Context, path string) ([]sandbox.Entry, error) {
+			return listed{o, func(ctx context.Context, o ops, path string) ([]sandbox.Entry, error) {
 				entries, err := o.Session.List(ctx, path)
 				if errors.Is(err, sandbox.CodePathNotDirectory) {
 					return []sandbox.Entry{{Path: path, Kind: sandbox.EntryFile}}, nil
@@ -334,7 +334,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("nothing is an empty directory", "FILES_LIST/an-empty-directory-is-an-empty-list", func(o ops) sandbox.SessionOps {
-			return listed{o, func(o ops, ctx context.Context, path string) ([]sandbox.Entry, error) {
+			return listed{o, func(ctx context.Context, o ops, path string) ([]sandbox.Entry, error) {
 				entries, err := o.Session.List(ctx, path)
 				if errors.Is(err, sandbox.CodeFileNotFound) {
 					err = nil
@@ -343,7 +343,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a removal follows links", "FILES_DELETE/a-link-is-removed-never-followed", func(o ops) sandbox.SessionOps {
-			return removed{o, func(o ops, ctx context.Context, path string, recursive bool) error {
+			return removed{o, func(ctx context.Context, o ops, path string, recursive bool) error {
 				if entry, err := o.Stat(ctx, path); err == nil && entry.Kind == sandbox.EntrySymlink {
 					_ = o.view.Remove(o.at(path) + "/secret.txt")
 				}
@@ -351,10 +351,10 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a removal goes through links and outside", "FILES_DELETE/a-path-through-a-linked-parent-is-refused", func(o ops) sandbox.SessionOps {
-			return removed{o, func(o ops, _ context.Context, path string, _ bool) error { return o.view.Remove(o.at(path)) }}
+			return removed{o, func(_ context.Context, o ops, path string, _ bool) error { return o.view.Remove(o.at(path)) }}
 		}),
 		broken("a missing file cannot be removed", "FILES_DELETE/a-missing-path-is-success", func(o ops) sandbox.SessionOps {
-			return removed{o, func(o ops, ctx context.Context, path string, recursive bool) error {
+			return removed{o, func(ctx context.Context, o ops, path string, recursive bool) error {
 				if _, err := o.Stat(ctx, path); errors.Is(err, sandbox.CodeFileNotFound) {
 					return err
 				}
@@ -362,7 +362,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("an empty directory goes unasked", "FILES_DELETE/an-empty-directory-needs-recursive", func(o ops) sandbox.SessionOps {
-			return removed{o, func(o ops, ctx context.Context, path string, recursive bool) error {
+			return removed{o, func(ctx context.Context, o ops, path string, recursive bool) error {
 				if entries, err := o.List(ctx, path); err == nil && len(entries) == 0 {
 					recursive = true
 				}
@@ -370,10 +370,10 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("a removal does nothing", "FILES_DELETE/a-removal-removes", func(o ops) sandbox.SessionOps {
-			return removed{o, func(ops, context.Context, string, bool) error { return nil }}
+			return removed{o, func(context.Context, ops, string, bool) error { return nil }}
 		}),
 		broken("a removal takes the neighbours along", "FILES_DELETE/recursive-removes-the-tree", func(o ops) sandbox.SessionOps {
-			return removed{o, func(o ops, ctx context.Context, path string, recursive bool) error {
+			return removed{o, func(ctx context.Context, o ops, path string, recursive bool) error {
 				err := o.Session.Remove(ctx, path, recursive)
 				if err == nil && recursive {
 					_ = o.view.Remove(o.at(path) + "/../plain.txt")
@@ -383,7 +383,7 @@ func fileMutants() []mutant {
 			}}
 		}),
 		broken("the work directory can be removed", "FILES_DELETE/the-work-directory-is-refused", func(o ops) sandbox.SessionOps {
-			return removed{o, func(o ops, ctx context.Context, path string, recursive bool) error {
+			return removed{o, func(ctx context.Context, o ops, path string, recursive bool) error {
 				if o.at(path) == o.Info().WorkDir && recursive {
 					return o.view.Remove(o.at(path))
 				}

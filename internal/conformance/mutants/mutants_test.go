@@ -3,6 +3,7 @@ package mutants_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +56,7 @@ func (n *notices) add(probe, mutant string) {
 // TestEveryMutantIsNoticedAndEveryProbeNotices runs the suites against all of them.
 func TestEveryMutantIsNoticedAndEveryProbeNotices(t *testing.T) {
 	t.Parallel()
-	t.Run("mutants", func(t *testing.T) {
+	t.Run("mutants", func(t *testing.T) { //nolint:tparallel // what follows is said once all have ended
 		for _, k := range kinds() {
 			t.Run(k.name, func(t *testing.T) {
 				t.Parallel()
@@ -68,8 +69,8 @@ func TestEveryMutantIsNoticedAndEveryProbeNotices(t *testing.T) {
 			})
 		}
 	})
-	if t.Failed() || noticed.partly {
-		return
+	if run := flag.Lookup("test.run"); t.Failed() || noticed.partly || run != nil && strings.Contains(run.Value.String(), "/") {
+		return // not all of them were hunted
 	}
 	for _, s := range conformance.Suites() {
 		for _, p := range s.Probes {
@@ -94,10 +95,31 @@ func hunt(t *testing.T, kind string, m mutant) {
 	}()
 	subject := m.make(t)
 	made = true
+	required := append([]string{m.by}, m.also...)
 	if subject.Only = m.only; m.only == nil && kind != "layer" && kind != "engine" && kind != "host" {
 		// Real sandboxes take their time: only what has to notice is asked.
-		subject.Only = append([]string{m.by}, m.also...)
+		subject.Only = required
 	}
+	// A race may be lost by those who attack; then it is run again.
+	for range maxRaces {
+		by := run(t, subject, kind+": "+m.name)
+		required = slices.DeleteFunc(required, func(probe string) bool { return slices.Contains(by, probe) })
+		races := slices.DeleteFunc(slices.Clone(required), func(probe string) bool { return !strings.HasPrefix(probe, "RACES/") })
+		if len(races) == 0 || len(races) < len(required) {
+			break
+		}
+		subject.Only = races
+	}
+	if len(required) > 0 {
+		t.Errorf("not noticed by %s", strings.Join(required, ", "))
+	}
+}
+
+const maxRaces = 5
+
+// run answers which probes noticed the mutant.
+func run(t *testing.T, subject conformance.Subject, name string) []string {
+	t.Helper()
 	results, err := conformance.Run(t.Context(), subject)
 	if err != nil {
 		t.Fatal(err)
@@ -107,18 +129,14 @@ func hunt(t *testing.T, kind string, m mutant) {
 		if !r.Outcome.Failed() {
 			continue
 		}
-		if strings.HasPrefix(r.Detail, "acquire: ") && !strings.Contains(r.Detail, "a fresh key got") && kind == "sandbox" {
+		if strings.HasPrefix(r.Detail, "acquire: ") && strings.HasPrefix(name, "sandbox: ") {
 			t.Fatalf("it does not start, which is not what is wrong with it: %s", r.Detail)
 		}
 		by = append(by, r.Suite+"/"+r.Probe)
-		noticed.add(r.Suite+"/"+r.Probe, kind+": "+m.name)
+		noticed.add(r.Suite+"/"+r.Probe, name)
 		t.Logf("%s %s/%s: %.300s", r.Outcome, r.Suite, r.Probe, r.Detail)
 	}
-	for _, probe := range append([]string{m.by}, m.also...) {
-		if !slices.Contains(by, probe) {
-			t.Errorf("%s did not notice; %d others did: %s", probe, len(by), strings.Join(by, ", "))
-		}
-	}
+	return by
 }
 
 // inMemory is a layer over the engine in memory, changed by an option of each kind.

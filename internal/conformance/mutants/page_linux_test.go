@@ -142,8 +142,11 @@ that is named and whoever else; and every probe has to notice one of them.
 }
 
 func kindWord(kind string) string {
-	if kind == "exec" {
+	switch kind {
+	case "exec":
 		return "way programs are run"
+	case "real":
+		return "layer in front of a real sandbox"
 	}
 	return kind
 }

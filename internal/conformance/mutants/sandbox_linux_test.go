@@ -86,26 +86,8 @@ func mark(t *testing.T, c process.Config) string {
 func wallMutants() []mutant {
 	wall := func(name, by, change string, also ...string) mutant {
 		return mutant{name: name, by: by, also: also, make: func(t *testing.T) conformance.Subject {
-			c := config(t)
-			c.Bubblewrap = standInFor(t, change)
-			subject := overProcess(t, c, nil)
-			if change == "device" {
-				if err := unix.Mknod(filepath.Join(filepath.Dir(c.Bubblewrap), "extra"), unix.S_IFCHR|0o666, 1<<8|3); err != nil {
-					t.Skip("only root can make a device to show:", err)
-				}
-			}
-			t.Cleanup(func() {
-				// What sandboxes left in a directory that is not theirs.
-				left, _ := filepath.Glob("/tmp/sandbox-conformance-trace-*")
-				for _, path := range left {
-					_ = os.Remove(path)
-				}
-			})
-			// The backend tries at its start what the machine gives, and would see.
-			if err := os.WriteFile(filepath.Join(filepath.Dir(c.Bubblewrap), armed), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			return subject
+			t.Helper()
+			return overStandIn(t, change)
 		}}
 	}
 	return append([]mutant{
@@ -122,10 +104,44 @@ func wallMutants() []mutant {
 	}, boundMutants()...)
 }
 
+// overStandIn is a process backend whose bubblewrap changes something.
+func overStandIn(t *testing.T, change string) conformance.Subject {
+	t.Helper()
+	c := config(t)
+	c.Bubblewrap = standInFor(t, change)
+	subject := overProcess(t, c, nil)
+	if change == "device" {
+		if err := unix.Mknod(filepath.Join(filepath.Dir(c.Bubblewrap), "extra"), unix.S_IFCHR|0o666, 1<<8|3); err != nil {
+			t.Skip("only root can make a device to show:", err)
+		}
+	}
+	if change == "shared-tmp" {
+		t.Cleanup(func() { removeTraces(t) })
+	}
+	// The backend tries at its start what the machine gives, and would see.
+	if err := os.WriteFile(filepath.Join(filepath.Dir(c.Bubblewrap), armed), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return subject
+}
+
+// removeTraces takes away what sandboxes left in a directory that was not theirs.
+func removeTraces(t *testing.T) {
+	t.Helper()
+	left, err := filepath.Glob("/tmp/sandbox-conformance-trace-*")
+	if err != nil {
+		t.Error(err)
+	}
+	for _, path := range left {
+		_ = os.Remove(path) // another user's, where this one is not root
+	}
+}
+
 // boundMutants hold to less than they say.
 func boundMutants() []mutant {
 	loose := func(name, by string, change func(*conformance.Bounds)) mutant {
 		return mutant{name: name, by: by, make: func(t *testing.T) conformance.Subject {
+			t.Helper()
 			subject := overProcess(t, config(t), nil)
 			var b conformance.Bounds
 			change(&b)
@@ -139,11 +155,18 @@ func boundMutants() []mutant {
 	bytes := loose("more bytes than are said", "RESOURCES/a-full-disk", func(b *conformance.Bounds) { b.StorageBytes = 3 << 20 })
 	bytes.also = []string{"RESOURCES/bytes-in-dev-shm", "RESOURCES/bytes-in-tmp"}
 	ungrouped := mutant{name: "no cgroup", by: "RESOURCES/memory-of-many-processes", make: func(t *testing.T) conformance.Subject {
+		t.Helper()
 		c := config(t)
 		c.Cgroup = "/sandbox-conformance-nowhere"
 		return overProcess(t, c, nil)
 	}}
-	return []mutant{processes, files, bytes, ungrouped}
+	devices := mutant{name: "files can be made among the devices", by: "RESOURCES/files-in-dev", make: func(t *testing.T) conformance.Subject {
+		t.Helper()
+		subject := overStandIn(t, "writable-dev")
+		subject.Bounds = conformance.Bounds{Files: 500}
+		return subject
+	}}
+	return []mutant{processes, files, bytes, ungrouped, devices}
 }
 
 // standInFor puts a copy of this program where a sandbox's user can run it, under a

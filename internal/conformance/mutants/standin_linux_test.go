@@ -38,6 +38,15 @@ var bubblewraps = map[string]func(args []string) []string{
 	"whole-system": func(a []string) []string {
 		return before(a, "--remount-ro", "--ro-bind", "/opt", "/opt", "--ro-bind", "/var", "/var")
 	},
+	"writable-dev": func(a []string) []string {
+		a = dropPair(a, "--remount-ro", "/dev")
+		for i := range len(a) - 5 {
+			if a[i] == "--perms" && a[i+4] == "--tmpfs" && a[i+5] == "/dev" {
+				a[i+1] = "0777"
+			}
+		}
+		return a
+	},
 	"writable-root": func(a []string) []string { return dropPair(a, "--remount-ro", "/") },
 	"shared-tmp":    func(a []string) []string { return before(a, "--remount-ro", "--bind", "/tmp", "/tmp") },
 	"device": func(a []string) []string {

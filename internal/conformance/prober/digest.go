@@ -5,6 +5,6 @@ package prober
 // digests are what the embedded programs must be, unpacked: the lower-case
 // hexadecimal SHA-256 and the size in bytes.
 var digests = map[string]digest{
-	"amd64": {"bb2211264c45a4ba3c1a895912f6e60188c578fc9750fa65ebf02783c3f2a6f2", 2511010},
-	"arm64": {"a93623bc8d215c8aad579f65a1fc3b63720c04a742dcf2014249f14bb894e267", 2424994},
+	"amd64": {"09c27c200a2ae29e00150a6c0a194adbadf5eabb48ec06e5e4ad607e8b58f0fd", 2515106},
+	"arm64": {"1fc0cb469d67a139fabc40e55df8bb2fe100c4d79faf378e31aa3f24002b6b0d", 2424994},
 }

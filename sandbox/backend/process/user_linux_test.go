@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,87 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
+
+func TestARootHostNamesWhomItBecomes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		users Users
+		euid  int
+		ok    bool
+	}{
+		"root as nobody in particular": {Users{}, 0, false},
+		"root as root":                 {Users{0, 1}, 0, false},
+		"root as a range with an end":  {Users{1<<32 - 3, 2}, 0, false},
+		"root as somebody":             {Users{65534, 1}, 0, true},
+		"root as many":                 {Users{1_900_000_000, 1000}, 0, true},
+		"a user as itself":             {Users{}, 1000, true},
+		"a user as somebody":           {Users{65534, 1}, 1000, false},
+		"a user as first":              {Users{65534, 0}, 1000, false},
+	} {
+		if err := checkUsers(c.users, c.euid); (err == nil) != c.ok || err != nil && !errors.Is(err, sandbox.CodeOptionsInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestEachSandboxHasAUserOfItsOwn(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody")
+	}
+	c := testConfig(t)
+	c.Users.Count = 2
+	e := newEngine(t, c)
+	a, b := start(t, e, "a"), start(t, e, "b")
+	if a.user.id == b.user.id {
+		t.Errorf("both are user %d", a.user.id)
+	}
+	if _, err := e.Start(t.Context(), engine.StartRequest{Name: "c", WorkDir: "/work"}); err == nil {
+		t.Error("a third sandbox shares a user")
+	}
+	if err := e.Delete(t.Context(), a.ID()); err != nil {
+		t.Fatal(err)
+	}
+	start(t, e, "c").alive()
+}
+
+// as an ordinary user, in a cgroup of its own and without one.
+func TestAllOfThisHoldsForAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody")
+	}
+	needBubblewrap(t)
+	const nobody = 65534
+	for name, delegated := range map[string]bool{"with a cgroup": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := openDir(t)
+			if err := os.Chown(home, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+			self, err := os.Open("/proc/self/exe")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = self.Close() }()
+			cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.timeout=5m", "-test.skip=OrdinaryUser", "-test.v="+verbose())
+			cmd.ExtraFiles = []*os.File{self}
+			cmd.Dir = "/"
+			cmd.Env = []string{"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", hostSecret + "=" + secret, asUser + "=" + name, "GOCACHE=" + home + "/cache", probeFile + "=" + probe(t)}
+			out, err := runAs(t, cmd, nobody, delegated)
+			if err != nil || testing.Verbose() {
+				t.Logf("%s", out)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
 
 // openDir is a directory for a test's files that every user can look into.
 func openDir(tb testing.TB) string {

@@ -37,9 +37,9 @@ func spec() sandbox.Spec {
 func TestBackendConforms(t *testing.T) {
 	t.Parallel()
 	sandboxtest.Run(t, sandboxtest.Subject{
-		Name:    wasm.Name,
-		Backend: newBackend(t, wasm.Config{}),
-		Spec:    spec(),
+		Name:     wasm.Name,
+		Backend:  newBackend(t, wasm.Config{}),
+		Spec:     spec(),
 		Programs: sandboxtest.JavaScript(),
 	})
 }

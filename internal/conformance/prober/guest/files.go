@@ -22,8 +22,7 @@ func file(do func(args []string) error) func([]string) int {
 			return usage
 		}
 		err := do(args)
-		var number syscall.Errno
-		if errors.As(err, &number) {
+		if number, ok := errors.AsType[syscall.Errno](err); ok {
 			fmt.Fprintf(os.Stderr, "errno %d: %v\n", int(number), err)
 			return failure
 		}

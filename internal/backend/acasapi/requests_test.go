@@ -1,0 +1,72 @@
+package acasapi_test
+
+import (
+	"bytes"
+	"runtime"
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+)
+
+// The official SDK needs two requests for a create, and one for an exec or a write of
+// its own; the reference backend on top of it needs 346 for a write of 8 MiB.
+func TestAnOperationIsOneRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, startOther(t))
+	ctx := t.Context()
+	requests := func(what string, want int, do func() error) {
+		t.Helper()
+		before := len(w.other.trace(t, w.name))
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(w.other.trace(t, w.name)) - before; got != want {
+			t.Errorf("%s: %d requests, not %d", what, got, want)
+		} else {
+			t.Logf("%s: %d", what, got)
+		}
+	}
+	var s *acasapi.Sandbox
+	requests("create", 1, func() error {
+		made, err := w.g.CreateSandbox(ctx, smallest(), acasapi.Making{})
+		if err != nil {
+			return err
+		}
+		s, err = w.g.Sandbox(made.ID)
+		return err
+	})
+	requests("exec true", 1, func() error { return second(s.ExecShell(ctx, wire.ShellCommand{Command: "true"})) })
+	requests("write 8 MiB", 1, func() error {
+		return s.WriteFile(ctx, "/work/big", bytes.NewReader(make([]byte, 8<<20)), acasapi.Writing{Size: 8 << 20})
+	})
+	requests("read 8 MiB", 1, func() error { return drain(s.ReadFile(ctx, "/work/big")) })
+	requests("delete", 2, func() error { return s.Delete(ctx, acasapi.Wait{}) }) // and a look that it is gone
+}
+
+// A file passes through this process without being held in it.
+func TestFilesAreStreamedBothWays(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+	const size = 128 << 20
+	srv := newServer(t)
+	r := srv.rig(t)
+	s := must(r.group(t, "g").Sandbox("sb-1"))(t)
+	before := allocated()
+	if err := s.WriteFile(t.Context(), "/work/big", &zeros{left: size}, acasapi.Writing{Size: size}); err != nil {
+		t.Fatal(err)
+	}
+	if err := drain(s.ReadFile(t.Context(), "/big")); err != nil {
+		t.Fatal(err)
+	}
+	if grown := allocated() - before; grown > size/2 {
+		t.Errorf("moving %d bytes twice allocated %d", size, grown)
+	}
+	if got := srv.received("/work/big"); got != size {
+		t.Errorf("%d bytes arrived", got)
+	}
+}
+
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.TotalAlloc
+}
