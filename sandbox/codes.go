@@ -128,6 +128,22 @@ const (
 	CodeGuestLost          Code = "guest.lost"
 	CodeGuestFailed        Code = "guest.failed"
 
+	// Egress: what the proxy refuses while a guest runs.
+
+	CodeEgressDenied            Code = "egress.denied"
+	CodeEgressRequestMalformed  Code = "egress.request_malformed"
+	CodeEgressAuthorityMismatch Code = "egress.authority_mismatch"
+	CodeEgressProtocolRefused   Code = "egress.protocol_refused"
+	CodeEgressHeaderRefused     Code = "egress.header_refused"
+	CodeEgressNotTLS            Code = "egress.not_tls"
+	CodeEgressSNIMismatch       Code = "egress.sni_mismatch"
+	CodeEgressOpeningRefused    Code = "egress.opening_refused"
+	CodeEgressAddressRefused    Code = "egress.address_refused"
+	CodeEgressUnresolved        Code = "egress.unresolved"
+	CodeEgressUpstreamFailed    Code = "egress.upstream_failed"
+	CodeEgressProxyLimit        Code = "egress.proxy_limit"
+	CodeEgressRulesChanged      Code = "egress.rules_changed"
+
 	// Outputs.
 
 	CodeOutputSinkRequired    Code = "output.sink_required"
@@ -269,6 +285,19 @@ var codeTable = [...]codeInfo{
 	{CodeGuestCrashed, ErrOS, "Language runtime of the program crashed", "The interpreter ended by a fault instead of an exit, for example because the program nests too deeply for its parser. The sandbox and its files are unharmed."},
 	{CodeGuestLost, ErrUnavailable, "Sandbox is gone", "The sandbox ended underneath the call. It is not restarted; acquire again."},
 	{CodeGuestFailed, ErrUnavailable, "Sandbox could not do its part", "The engine failed underneath the call."},
+	{CodeEgressDenied, ErrPermission, "Request is outside the sandbox's egress rules", "No rule of the workload admits this host, port, method and path. The answer names the addition that would."},
+	{CodeEgressRequestMalformed, ErrValue, "Request could be read in two ways", "The head of the request is not HTTP/1.1 as every server reads it: two lengths, a length beside chunks, a folded line, a bare line feed, two hosts, or no absolute address. It is refused rather than passed on."},
+	{CodeEgressAuthorityMismatch, ErrPermission, "Host header is not the host that was asked for", "The server would answer for another host than the one that was judged."},
+	{CodeEgressProtocolRefused, ErrPermission, "Request would leave HTTP as it is judged", "Upgrades, HTTP/2 without TLS, TRACE unless a rule names it, and a CONNECT inside a connection are refused: what follows them could not be judged."},
+	{CodeEgressHeaderRefused, ErrPermission, "Header would override what was judged", "Where rules restrict methods or paths, headers that make a server take another method or path are refused."},
+	{CodeEgressNotTLS, ErrPermission, "Tunnel does not begin with TLS", "A tunnel carries TLS, whose first message names its host. Anything else is refused."},
+	{CodeEgressSNIMismatch, ErrPermission, "TLS names another host than the tunnel", "The server name in the first message of TLS must be the host of the CONNECT. One that is missing is refused as well; a tunnel to an address has none."},
+	{CodeEgressOpeningRefused, ErrPermission, "Program does not accept that its TLS is opened", "Rules with methods or paths are held by opening TLS, with a certificate authority that is made for the sandbox. The program trusts only certificates of its own choice, or the host is not one that the authority may speak for. It is refused rather than passed through."},
+	{CodeEgressAddressRefused, ErrPermission, "Name leads to an address that is never dialled", "Some address of the name is private, reserved, a metadata service or the host's own. One such answer refuses all: whoever answers for the name chooses it. Only a rule that names the address opens a private one."},
+	{CodeEgressUnresolved, ErrUnavailable, "Name has no address", "The name servers know no address of the name, or did not answer."},
+	{CodeEgressUpstreamFailed, ErrUnavailable, "Server could not be reached", "The rules admit the request, and the server refused the connection, was not who it should be, or broke off."},
+	{CodeEgressProxyLimit, ErrLimit, "Request is over a limit of the proxy", "The head was too large, the body too long, something took too long, or too much was under way at once."},
+	{CodeEgressRulesChanged, ErrPermission, "New rules no longer admit the connection", "The rules were replaced while the connection was open, and the new ones do not admit it."},
 	{CodeOutputSinkRequired, ErrValue, "Outputs land but there is no sink", "A workload that lands outputs needs somewhere to put them before anything runs."},
 	{CodeOutputUndeclared, ErrValue, "Outputs are named at call time without leave", "Only a workload with outputs_named_at_call_time may name further outputs when it is called."},
 	{CodeOutputMissing, ErrOS, "Required output was not written", "The program did not write a file it declared."},

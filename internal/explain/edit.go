@@ -8,6 +8,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
@@ -87,15 +88,10 @@ func (e *Edit) list(attribute string, elements []string, added string) {
 	case len(elements) <= maxList:
 		texts := make([]string, len(elements))
 		for i, text := range elements {
-			texts[i] = hclString(text)
+			texts[i] = egress.HCLString(text)
 		}
 		e.HCL = append(e.HCL, attribute+" = ["+strings.Join(texts, ", ")+"]")
 	case added != "":
-		e.HCL = append(e.HCL, attribute+" = [", "  # the "+strconv.Itoa(len(elements)-1)+" there are, and", "  "+hclString(added)+",", "]")
+		e.HCL = append(e.HCL, attribute+" = [", "  # the "+strconv.Itoa(len(elements)-1)+" there are, and", "  "+egress.HCLString(added)+",", "]")
 	}
-}
-
-// hclString writes a string of HCL in which nothing is a template.
-func hclString(text string) string {
-	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(text))
 }

@@ -102,7 +102,7 @@ func waysOf(e sandbox.Egress, never []string, r egress.Request, o policy.Opinion
 			ways = append(ways, way{&edit, e, never})
 		}
 	}
-	narrow := ruleFor(r)
+	narrow := egress.AdditionFor(r).Rule
 	anyPath, anyRequest := narrow, narrow
 	anyPath.Paths = any1
 	anyRequest.Methods, anyRequest.Paths = any1, any1
@@ -207,9 +207,9 @@ func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.E
 // rule adds the lines of one rule, beside others or alone.
 func (e *Edit) rule(key string, rule sandbox.EgressRule, others bool) {
 	if !isIdentifier(key) {
-		key = hclString(key)
+		key = egress.HCLString(key)
 	}
-	line := "  " + key + " = { host = " + hclString(rule.Host) + ", ports = " + hclList(rule.Ports) +
+	line := "  " + key + " = { host = " + egress.HCLString(rule.Host) + ", ports = " + hclList(rule.Ports) +
 		", methods = " + hclList(rule.Methods) + ", paths = " + hclList(rule.Paths) + " }"
 	e.HCL = append(e.HCL, "egress_rules = {")
 	if others {
@@ -235,7 +235,7 @@ func isIdentifier(key string) bool {
 func hclList(texts []string) string {
 	parts := make([]string, len(texts))
 	for i, text := range texts {
-		parts[i] = hclString(text)
+		parts[i] = egress.HCLString(text)
 		if _, err := strconv.ParseUint(text, 10, 16); err == nil {
 			parts[i] = text
 		}
@@ -245,31 +245,9 @@ func hclList(texts []string) string {
 
 var any1 = []string{"*"}
 
-// ruleFor is the narrowest rule that admits the request. A method or a path that
-// no rule can name makes it any.
-func ruleFor(r egress.Request) sandbox.EgressRule {
-	rule := sandbox.EgressRule{Host: r.Host, Ports: []string{strconv.Itoa(int(r.Port))}, Methods: any1, Paths: any1}
-	if r.Addr.IsValid() {
-		rule.Host = r.Addr.String()
-	}
-	narrower := rule
-	if narrower.Methods = []string{r.Method}; admitsAlone(narrower, r) {
-		rule = narrower
-	}
-	narrower = rule
-	if narrower.Paths = []string{strings.TrimRight(r.Path, "/")}; admitsAlone(narrower, r) {
-		rule = narrower
-	}
-	return rule
-}
-
 // keyFor is a key for a rule about the host that is not taken.
 func keyFor(host string, taken map[string]sandbox.EgressRule) string {
-	label, _, _ := strings.Cut(host, ".")
-	base := strings.ReplaceAll(label, "-", "_")
-	if base == "" || base[0] < 'a' || base[0] > 'z' || strings.Contains(base, ":") || base == "for" { // {for begins an expression
-		base = "rule"
-	}
+	base := egress.Addition{Rule: sandbox.EgressRule{Host: host}}.Key()
 	key := base
 	for n := 2; ; n++ {
 		if _, ok := taken[key]; !ok {

@@ -214,7 +214,7 @@ func TestRuleForARequestIsTheNarrowest(t *testing.T) {
 		{"a method that no rule names", egress.Request{Host: "a.example", Port: 443, Method: "get", Path: "/v1"}, any, []string{"/v1"}},
 		{"a path that readers take for another", egress.Request{Host: "a.example", Port: 443, Method: "GET", Path: "/v1/../x"}, []string{"GET"}, any},
 	} {
-		rule := ruleFor(c.request)
+		rule := egress.AdditionFor(c.request).Rule
 		if !slices.Equal(rule.Methods, c.methods) || !slices.Equal(rule.Paths, c.paths) {
 			t.Errorf("%s: %+v", c.name, rule)
 		}

@@ -108,6 +108,7 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
+		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
@@ -283,6 +284,7 @@ var (
 	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	hostNames     = []string{"golang.org/x/net/idna"}
+	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
 	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML

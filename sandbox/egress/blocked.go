@@ -15,7 +15,8 @@ type blockedRange struct {
 // rules say: the host itself, its link, its cloud's metadata service, and what is
 // no single destination. Private ranges are not among them: an address rule opens
 // those. IANA special-purpose registries of RFC 6890; metadata addresses as
-// documented by the clouds that use them.
+// documented by the clouds that use them. The service addresses of one cloud stand
+// together: what serves names and time there also tells who the host is.
 var blockedRanges = [...]blockedRange{
 	{netip.MustParsePrefix("0.0.0.0/8"), "this host"},
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
@@ -26,9 +27,16 @@ var blockedRanges = [...]blockedRange{
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved, with the broadcast address"},
 	{netip.MustParsePrefix("::/127"), "this host"},
+	{netip.MustParsePrefix("::/96"), "an IPv4 address in a form that nothing routes"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "local translation, which may lead to any IPv4 address"},
+	{netip.MustParsePrefix("2001::/32"), "Teredo, which leads to an IPv4 address"},
 	{netip.MustParsePrefix("fe80::/10"), "link-local, where cloud metadata is served"},
+	{netip.MustParsePrefix("fd00:ec2::23/128"), "cloud metadata"},
+	{netip.MustParsePrefix("fd00:ec2::123/128"), "cloud metadata"},
+	{netip.MustParsePrefix("fd00:ec2::253/128"), "cloud metadata"},
 	{netip.MustParsePrefix("fd00:ec2::254/128"), "cloud metadata"},
 	{netip.MustParsePrefix("fd20:ce::254/128"), "cloud metadata"},
+	{netip.MustParsePrefix("fd00:42::42/128"), "cloud metadata"},
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 

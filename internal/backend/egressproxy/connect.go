@@ -1,0 +1,143 @@
+package egressproxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+// connect serves a CONNECT to its end.
+func (g *guest) connect(ctx context.Context, a asked) {
+	g.in.layer = LayerConnection
+	to, d := g.proxy.connectTarget(a)
+	if d != nil {
+		g.refuse(d, nil)
+		return
+	}
+	way, rule, d := g.proxy.tunnel(to)
+	if d != nil {
+		g.refuse(d, nil)
+		return
+	}
+	f := &flight{request: to.connection(), opened: way == wayOpened, cut: g.cut}
+	if !g.proxy.flights.board(f) {
+		return
+	}
+	defer g.proxy.flights.land(f)
+	if !g.proxy.admits(f) { // the rules were replaced while it boarded
+		g.cut(deny(sandbox.CodeEgressRulesChanged, statusRulesChanged, "the rules were replaced").at(to))
+		return
+	}
+	if way == wayOpened {
+		g.open(ctx, to)
+		return
+	}
+	g.through(ctx, to, rule)
+}
+
+// connectTarget reads where a CONNECT goes. Its port is stated, and nothing comes
+// with it.
+func (p *Proxy) connectTarget(a asked) (destination, *denial) {
+	to, ok := parseAuthority(a.RequestURI, 0)
+	switch {
+	case !ok:
+		d := malformed("a target that is not a host and a port")
+		d.host = shown(a.RequestURI)
+		return to, d
+	case a.hasHost && !p.checks.host(a.host, to, to.port):
+		return to, deny(sandbox.CodeEgressAuthorityMismatch, http.StatusForbidden, "the Host header "+shown(a.host)).at(to)
+	case a.ContentLength != 0:
+		return to, malformed("a CONNECT with a body").at(to)
+	case a.Header["Upgrade"] != nil:
+		return to, deny(sandbox.CodeEgressProtocolRefused, http.StatusForbidden, "an upgrade").at(to)
+	}
+	return to, nil
+}
+
+// cut ends the connection from outside.
+func (g *guest) cut(d *denial) {
+	g.proxy.events.deny(LayerConnection, d)
+	g.conn.Close()
+}
+
+// through passes a tunnel through untouched, once its first message names the
+// host. The server is reached before the guest is told to go on, so that it gets
+// to read why where it cannot be.
+func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) {
+	server, err := g.proxy.dialler.dial(ctx, to)
+	if d, ok := errors.AsType[*denial](err); ok {
+		g.refuse(d.about(to.connection()), nil)
+		return
+	}
+	defer server.Close()
+	seen, d := g.hello(to)
+	if d != nil {
+		g.proxy.events.deny(LayerConnection, d.at(to))
+		return
+	}
+	g.giveReader()
+	g.proxy.events.allow(LayerConnection, rule.Name(), to, "", "")
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	idle := g.proxy.config.Limits.IdleTimeout
+	if server.SetWriteDeadline(time.Now().Add(idle)) != nil {
+		return
+	}
+	if _, err := server.Write(seen); err != nil {
+		return
+	}
+	relay(g.conn, server, idle)
+}
+
+const established = "HTTP/1.1 200 Connection established\r\n\r\n"
+
+// accessDenied is the alert of TLS that says so (RFC 8446 6.2), fatal, in a record
+// of its own.
+const accessDenied = "\x15\x03\x01\x00\x02\x02\x31"
+
+// hello tells the guest to go on and holds its first message against the
+// destination. It returns all bytes that the guest has sent so far.
+func (g *guest) hello(to destination) ([]byte, *denial) {
+	if err := g.write([]byte(established)); err != nil {
+		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
+	}
+	if err := g.conn.SetReadDeadline(time.Now().Add(g.proxy.config.Limits.HandshakeTimeout)); err != nil {
+		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
+	}
+	hello, seen, err := clienthello.Read(g.reader)
+	switch {
+	case errors.Is(err, clienthello.ErrNotTLS):
+		return nil, deny(sandbox.CodeEgressNotTLS, 0, "bytes that are not TLS")
+	case err != nil:
+		return nil, deny(sandbox.CodeEgressNotTLS, 0, "nothing that was whole in time")
+	}
+	if wrong := g.proxy.checks.hello(to, hello); wrong != "" {
+		g.write([]byte(accessDenied)) //nolint:errcheck // it is refused, heard or not
+		return nil, deny(sandbox.CodeEgressSNIMismatch, 0, wrong)
+	}
+	rest, err := g.reader.Peek(g.reader.Buffered())
+	if err != nil {
+		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
+	}
+	return append(seen, rest...), nil
+}
+
+// relay carries bytes both ways until both sides have ended, one of them breaks,
+// or nothing moved for as long as idle.
+func relay(guest, server net.Conn, idle time.Duration) {
+	var both sync.WaitGroup
+	var moved pulse
+	stop := func() {
+		guest.Close()
+		server.Close()
+	}
+	both.Go(func() { pump(guest, server, idle, &moved, stop) })
+	pump(server, guest, idle, &moved, stop)
+	both.Wait()
+}

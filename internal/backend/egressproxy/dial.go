@@ -1,0 +1,181 @@
+package egressproxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/stubdns"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// maxTried is how many addresses of a name are tried.
+const maxTried = 4
+
+// dialler reaches destinations that the rules admit: it looks a name up once,
+// judges every address of it, and dials the judged addresses, never the name.
+type dialler struct {
+	resolver Resolver
+	own      func() ([]netip.Addr, error)
+	connect  func(context.Context, netip.AddrPort) (net.Conn, error)
+	checks   *checks
+	limits   *Limits
+	gates    *gates
+}
+
+// dial opens a connection. Its error is a [*denial].
+func (d *dialler) dial(ctx context.Context, to destination) (net.Conn, error) {
+	t, err := enter(ctx, &d.gates.dials, d.limits.DialTimeout, "servers are being dialled")
+	if err != nil {
+		return nil, err
+	}
+	defer t.leave()
+	addrs, err := d.addresses(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := d.first(ctx, addrs, to.port)
+	if err == nil {
+		return conn, nil
+	}
+	if refused, ok := errors.AsType[*denial](err); ok {
+		return nil, refused
+	}
+	return nil, deny(sandbox.CodeEgressUpstreamFailed, http.StatusBadGateway, "the server "+failure(err))
+}
+
+// first connects to the first address that answers. What time is left is divided,
+// so that one that is silent leaves some for the others.
+func (d *dialler) first(ctx context.Context, addrs []netip.Addr, port uint16) (conn net.Conn, err error) {
+	deadline := time.Now().Add(d.limits.DialTimeout)
+	for i, addr := range addrs {
+		each, done := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(addrs)-i))
+		conn, err = d.connect(each, netip.AddrPortFrom(addr, port))
+		done()
+		if err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return conn, err
+}
+
+// failure says what became of a connection, without an address of this machine.
+func failure(err error) string {
+	var network net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "refused the connection"
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return "is not reachable from here"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "did not answer in time"
+	default:
+		return "could not be connected to"
+	}
+}
+
+// addresses are the judged addresses of a destination, IPv4 first, since where
+// IPv6 does not work its silence would cost the time of both.
+func (d *dialler) addresses(ctx context.Context, to destination) ([]netip.Addr, error) {
+	own, err := d.own()
+	if err != nil {
+		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "the host's own addresses are not known")
+	}
+	if to.addr.IsValid() {
+		// A rule that names an address opens a private one, and no other special one:
+		// those were refused before the rules were asked.
+		if slices.Contains(own, to.addr) {
+			return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
+		}
+		return []netip.Addr{to.addr}, nil
+	}
+	addrs, err := d.lookup(ctx, to.name)
+	if err != nil {
+		return nil, err
+	}
+	if why := d.checks.answers(addrs, own); why != "" {
+		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "an address of the name is "+why)
+	}
+	slices.SortStableFunc(addrs, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
+	return addrs[:min(len(addrs), maxTried)], nil
+}
+
+func (d *dialler) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
+	t, err := enter(ctx, &d.gates.lookups, d.limits.LookupTimeout, "names are being looked up")
+	if err != nil {
+		return nil, err
+	}
+	defer t.leave()
+	ctx, cancel := context.WithTimeout(ctx, d.limits.LookupTimeout)
+	defer cancel()
+	addrs, err := d.resolver.LookupNetIP(ctx, "ip", name+".")
+	var dns *net.DNSError
+	switch {
+	case errors.Is(err, stubdns.ErrNoAddress), errors.As(err, &dns) && dns.IsNotFound, err == nil && len(addrs) == 0:
+		return nil, deny(sandbox.CodeEgressUnresolved, http.StatusBadGateway, "the name has no address")
+	case err != nil:
+		return nil, deny(sandbox.CodeEgressUnresolved, http.StatusGatewayTimeout, "the name servers did not answer")
+	}
+	return slices.Clone(addrs), nil
+}
+
+// enter waits at a gate for as long as the thing itself may take.
+func enter(ctx context.Context, g *gate, most time.Duration, what string) (ticket, error) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	t, err := g.enter(ctx)
+	if err != nil {
+		return ticket{}, deny(sandbox.CodeEgressProxyLimit, http.StatusServiceUnavailable, "too many "+what+" at once")
+	}
+	return t, nil
+}
+
+// onNetwork connects over the machine's network. The address is judged as the
+// system is about to dial it, and the connection once it stands: an address that
+// is routed to the machine itself without being an interface's shows by being its
+// own source.
+func (d *dialler) onNetwork(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	network := net.Dialer{Control: func(_, address string, _ syscall.RawConn) error { return d.control(to, address) }}
+	conn, err := network.DialContext(ctx, "tcp", to.String())
+	if err != nil {
+		return nil, fmt.Errorf("connect to a judged address: %w", err)
+	}
+	local, err := netip.ParseAddrPort(conn.LocalAddr().String())
+	if err != nil || local.Addr().Unmap() == to.Addr() {
+		conn.Close()
+		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
+	}
+	return conn, nil
+}
+
+// control judges what the system is about to dial.
+func (d *dialler) control(judged netip.AddrPort, dialled string) error {
+	if !d.checks.stays(judged, dialled) {
+		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "another address than the one that was judged")
+	}
+	if why := d.checks.blocked(destination{addr: judged.Addr(), port: judged.Port()}); why != "" {
+		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is "+why)
+	}
+	return nil
+}
+
+// interfaceAddresses are the addresses of the machine's interfaces.
+func interfaceAddresses() ([]netip.Addr, error) {
+	nets, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("read the addresses of the machine's interfaces: %w", err)
+	}
+	addrs := make([]netip.Addr, 0, len(nets))
+	for _, n := range nets {
+		if prefix, err := netip.ParsePrefix(n.String()); err == nil {
+			addrs = append(addrs, prefix.Addr().Unmap().WithZone(""))
+		}
+	}
+	return addrs, nil
+}

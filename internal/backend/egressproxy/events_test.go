@@ -1,0 +1,201 @@
+package egressproxy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+func TestEachDecisionIsAnEventWithItsRule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site(t, w, goodHost)
+	s := newScene(t, w, setting{rules: map[string]sandbox.EgressRule{
+		"api": rule(goodHost, "80", "*", "*"), "opened": rule(goodHost, "443", "GET", "/v1"),
+	}})
+	must(t, s.rawAllowed(absolute(goodHost, "/a?token=secret", "Authorization: Bearer secret", "Cookie: secret")))
+	must(t, s.rawRefused(absolute(goodHost+":8080", "/a?token=secret", "Authorization: Bearer secret"), sandbox.CodeEgressDenied))
+	must(t, s.rawRefused(absolute("e\x1b[31m.example.com", "/"), sandbox.CodeEgressRequestMalformed))
+	must(t, s.rawRefused(absolute("user:secret@"+strings.Repeat("a", 300)+".example.com", "/"), sandbox.CodeEgressRequestMalformed))
+	client := s.client(t, true)
+	for _, path := range []string{"/v1/x?token=secret", "/v2?token=secret"} {
+		_, err := get(client, "https://"+goodHost+path)
+		must(t, err)
+	}
+	must(t, s.events.await(func(e Event) bool { return e.Layer == LayerOpened && !e.Allowed }))
+	var got []string
+	for _, e := range s.events.all() {
+		text := fmt.Sprintf("%+v", e)
+		if strings.Contains(text, "token") || strings.ContainsRune(text, 0x1b) || len(text) > 2000 {
+			t.Errorf("an event says too much: %s", text)
+		}
+		got = append(got, fmt.Sprintf("%v %s %s %s %s:%d %s %s", e.Allowed, e.Code, e.Layer, e.Rule, e.Host, e.Port, e.Method, e.Path))
+	}
+	for _, line := range []string{
+		"true  request api api.example.com:80 GET /a",
+		"false egress.denied request api api.example.com:8080 GET /a",
+		"false egress.request_malformed request  :0  ",
+		"true  opened opened api.example.com:443 GET /v1/x",
+		"false egress.denied opened opened api.example.com:443 GET /v2",
+	} {
+		if !strings.Contains(strings.Join(got, "\n")+"\n", line+"\n") {
+			t.Errorf("no event %q among\n%s", line, strings.Join(got, "\n"))
+		}
+	}
+	if st := s.proxy.Stats(); st.Allowed != 2 || st.Denied != 4 || st.Dropped != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestTheGuestIsToldTheChangeThatWhySays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site(t, w, goodHost)
+	s := newScene(t, w, setting{rules: map[string]sandbox.EgressRule{"api": rule(goodHost, "80", "GET", "/v1")}})
+	for _, c := range []struct{ request, want string }{
+		{
+			absolute(goodHost, "/v2/x?y"),
+			`{"code":"egress.denied","summary":"Request is outside the sandbox's egress rules","host":"api.example.com:80 (GET /v2/x)",` +
+				`"rule":"api","found":"a rule covers the host and not the rest",` +
+				`"change":"add to egress_rules: api = { host = \"api.example.com\", ports = [80], methods = [\"GET\"], paths = [\"/v2/x\"] }"}`,
+		},
+		{
+			"CONNECT cdn.example.net:443 HTTP/1.0\r\n\r\n",
+			`{"code":"egress.denied","summary":"Request is outside the sandbox's egress rules","host":"cdn.example.net:443",` +
+				`"found":"no rule admits it","change":"add to egress_hosts: \"cdn.example.net\""}`,
+		},
+	} {
+		r, _, err := s.raw(c.request)
+		if err != nil || strings.TrimSpace(r.body) != c.want || r.status != 403 || r.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%d %s, %v\nwant %s", r.status, r.body, err, c.want)
+		}
+	}
+}
+
+// clock is set by hand.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func testEvents(t *testing.T, observer Observer, clock func() time.Time, l Limits) *events {
+	t.Helper()
+	l, err := l.withDefaults()
+	must(t, err)
+	e := newEvents(observer, clock, l)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		must(t, e.close(ctx))
+	})
+	return e
+}
+
+func denialOf(rule string, i int) *denial {
+	d := deny(sandbox.CodeEgressDenied, 403, "no rule admits it")
+	d.rule, d.request = rule, egress.Request{Host: fmt.Sprintf("h%d.example.com", i), Port: 443}
+	return d
+}
+
+func TestDenialsAreToldOneByOneAndThenCounted(t *testing.T) {
+	t.Parallel()
+	seen, now := newRecorder(), &clock{now: time.Unix(1, 0)}
+	e := testEvents(t, seen, now.Now, Limits{DenialsPerRule: 3, DenialWindow: time.Minute})
+	for i := range 10 {
+		e.deny(LayerRequest, denialOf("api", i))
+	}
+	e.deny(LayerRequest, denialOf("other", 0)) // another rule is told on its own
+	now.add(time.Minute)
+	e.deny(LayerRequest, denialOf("api", 11))
+	e.deny(LayerRequest, denialOf("api", 12))
+	must(t, e.close(context.Background()))
+	var got []string
+	total := 0
+	for _, event := range seen.all() {
+		got = append(got, fmt.Sprint(event.Rule, " ", event.Host, " ", event.Count, " ", event.Summary))
+		total += event.Count
+	}
+	want := "api h0.example.com 1 false,api h1.example.com 1 false,api h2.example.com 1 false,other h0.example.com 1 false," +
+		"api  7 true,api h11.example.com 1 false,api h12.example.com 1 false"
+	if strings.Join(got, ",") != want || total != 13 {
+		t.Errorf("%d in %s\nwant %s", total, strings.Join(got, ","), want)
+	}
+}
+
+func TestAMillionDenialsKeepOneCountARule(t *testing.T) {
+	t.Parallel()
+	now := &clock{now: time.Unix(1, 0)}
+	seen := newRecorder()
+	e := testEvents(t, seen, now.Now, Limits{})
+	n := 1_000_000
+	if raced {
+		n /= 10
+	}
+	for i := range n {
+		e.deny(LayerRequest, denialOf(fmt.Sprint("rule", i%8), i))
+	}
+	if len(e.repeat.counts) != 8 || cap(e.queue) != 1024 {
+		t.Errorf("%d counts are kept for 8 rules, %d events wait", len(e.repeat.counts), cap(e.queue))
+	}
+	if st := e.stats(); st.Denied != uint64(n) {
+		t.Errorf("%+v", st)
+	}
+	must(t, e.close(context.Background()))
+	if told := len(seen.all()); told > 8*(100+1) {
+		t.Errorf("%d events were told of 8 rules", told)
+	}
+}
+
+type blocked struct{ until chan struct{} }
+
+func (b blocked) Observe(Event) { <-b.until }
+
+func TestASlowObserverDropsEventsAndHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site(t, w, goodHost)
+	observer := blocked{make(chan struct{})}
+	s := newScene(t, w, setting{rules: plainRules(), config: func(c *Config) {
+		c.Observer, c.Limits = observer, Limits{Events: 2}
+	}})
+	for range 10 {
+		must(t, s.rawAllowed(absolute(goodHost, "/")))
+	}
+	st := s.proxy.Stats()
+	close(observer.until)
+	if st.Allowed != 10 || st.Dropped < 7 {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestCloseDoesNotWaitForAnObserverBeyondItsContext(t *testing.T) {
+	t.Parallel()
+	observer := blocked{make(chan struct{})}
+	e := newEvents(observer, time.Now, Limits{Events: 1})
+	e.allow(LayerRequest, "api", destination{name: goodHost, port: 80}, "GET", "/")
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if e.close(ctx) == nil {
+		t.Error("close says that the observer was told")
+	}
+	close(observer.until)
+	must(t, e.close(context.Background()))
+}

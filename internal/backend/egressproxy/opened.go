@@ -1,0 +1,103 @@
+package egressproxy
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// open opens a tunnel: the guest's TLS ends here, with a certificate of the
+// sandbox's authority, and each request inside is judged. A host that the
+// authority may not speak for is refused, never passed through.
+func (g *guest) open(ctx context.Context, to destination) {
+	cert, d := g.proxy.certificate(to)
+	if d != nil {
+		g.refuse(d, nil)
+		return
+	}
+	seen, d := g.hello(to)
+	if d != nil {
+		g.proxy.events.deny(LayerConnection, d.at(to))
+		return
+	}
+	g.giveReader()
+	in := inbound{layer: LayerOpened, tunnel: to}
+	raw := newReplay(g.conn, seen, in)
+	defer raw.Close() //nolint:errcheck // nothing more is said on it
+	conn, d := g.proxy.handshake(ctx, raw, cert)
+	if d != nil {
+		g.proxy.events.deny(LayerConnection, d.at(to))
+		return
+	}
+	if conn.ConnectionState().NegotiatedProtocol == "h2" {
+		g.proxy.streams.serve(ctx, conn, raw)
+		return
+	}
+	defer conn.Close()
+	g.proxy.serveHTTP1(ctx, conn, in)
+}
+
+func (p *Proxy) certificate(to destination) (*tls.Certificate, *denial) {
+	refused := deny(sandbox.CodeEgressOpeningRefused, http.StatusForbidden,
+		"the rules for the host ask for methods or paths, and the sandbox's authority may not speak for it").at(to)
+	if p.authority == nil {
+		return nil, refused
+	}
+	cert, err := p.authority.Certificate(to.name, to.addr, p.config.Clock())
+	if err != nil {
+		return nil, refused
+	}
+	return cert, nil
+}
+
+// handshake ends the guest's TLS.
+func (p *Proxy) handshake(ctx context.Context, raw net.Conn, cert *tls.Certificate) (*tls.Conn, *denial) {
+	room, err := enter(ctx, &p.gates.handshakes, p.config.Limits.HandshakeTimeout, "connections are being opened")
+	if err != nil {
+		return nil, deny(sandbox.CodeEgressProxyLimit, 0, "too many connections are being opened at once")
+	}
+	defer room.leave()
+	ctx, cancel := context.WithTimeout(ctx, p.config.Limits.HandshakeTimeout)
+	defer cancel()
+	conn := tls.Server(raw, &tls.Config{
+		Certificates: []tls.Certificate{*cert}, NextProtos: []string{"h2", "http/1.1"},
+		MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true,
+	})
+	if err := conn.HandshakeContext(ctx); err != nil {
+		return nil, deny(sandbox.CodeEgressOpeningRefused, 0, "the program did not accept the sandbox's certificate")
+	}
+	return conn, nil
+}
+
+// replay is a connection of which the first bytes were read already.
+type replay struct {
+	net.Conn
+	seen []byte
+	in   inbound
+	once sync.Once
+	gone chan struct{} // closed with it
+}
+
+func newReplay(conn net.Conn, seen []byte, in inbound) *replay {
+	return &replay{Conn: conn, seen: seen, in: in, gone: make(chan struct{})}
+}
+
+// Read reads what was read already, and then on.
+func (r *replay) Read(p []byte) (int, error) {
+	if len(r.seen) > 0 {
+		n := copy(p, r.seen)
+		r.seen = r.seen[n:]
+		return n, nil
+	}
+	return r.Conn.Read(p)
+}
+
+// Close closes the connection.
+func (r *replay) Close() error {
+	defer r.once.Do(func() { close(r.gone) })
+	return r.Conn.Close()
+}

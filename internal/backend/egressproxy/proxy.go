@@ -1,0 +1,217 @@
+package egressproxy
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/leafca"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+// Proxy serves one sandbox. Make one with [New], and close it: it holds a key,
+// connections and goroutines. It is safe for concurrent use.
+type Proxy struct {
+	config    Config
+	checks    checks
+	gates     gates
+	rules     atomic.Pointer[ruleset]
+	events    *events
+	flights   flights
+	dialler   dialler
+	servers   open // connections to servers of judged requests
+	transport *http.Transport
+	streams   *streams
+	authority *leafca.Authority // nil where no rule asks for it
+	heads     sync.Pool         // of *bufio.Reader, of the size of a head
+	pieces    sync.Pool         // of *[streamBuffer]byte, for bodies on their way
+
+	base   context.Context // ends with the proxy
+	end    context.CancelFunc
+	mu     sync.Mutex
+	closed bool
+	guests sync.WaitGroup
+}
+
+// New makes a proxy. It opens nothing yet.
+func New(config Config) (*Proxy, error) {
+	config, err := config.complete()
+	if err != nil {
+		return nil, fmt.Errorf("make an egress proxy: %w", err)
+	}
+	p := &Proxy{config: config, checks: allChecks(), gates: config.Pool.gates(config.Limits)}
+	if scope := scopeOf(config.Rules); len(scope.Names)+len(scope.Prefixes) > 0 {
+		p.authority, err = leafca.New(scope, config.Clock(), config.Lifetime, config.Limits.Certificates)
+		if err != nil {
+			return nil, fmt.Errorf("make an egress proxy: %w", err)
+		}
+	}
+	p.rules.Store(newRuleset(config.Rules))
+	p.base, p.end = context.WithCancel(context.Background())
+	p.events = newEvents(config.Observer, config.Clock, config.Limits)
+	p.pieces.New = func() any { return new([streamBuffer]byte) }
+	p.heads.New = func() any { return bufio.NewReaderSize(nil, p.config.Limits.HeaderBytes) }
+	p.dialler = dialler{
+		resolver: config.Resolver, own: config.HostAddresses, connect: config.Connect,
+		checks: &p.checks, limits: &p.config.Limits, gates: &p.gates,
+	}
+	if p.dialler.connect == nil {
+		p.dialler.connect = p.dialler.onNetwork
+	}
+	p.transport = p.newTransport()
+	p.streams = newStreams(p)
+	return p, nil
+}
+
+// Bounds on what is kept of servers, which HTTP itself asks for.
+const (
+	keptServers       = 64
+	keptServersEach   = 16
+	keptServerTimeout = 90 * time.Second
+	responseHead      = 256 << 10
+)
+
+func (p *Proxy) newTransport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	return &http.Transport{
+		Proxy:                  nil, // the environment is never asked
+		DialContext:            p.dialServer,
+		TLSClientConfig:        &tls.Config{RootCAs: p.config.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    p.config.Limits.HandshakeTimeout,
+		DisableCompression:     true, // what a server sends is what the guest gets
+		MaxIdleConns:           keptServers,
+		MaxIdleConnsPerHost:    keptServersEach,
+		MaxConnsPerHost:        p.config.Limits.Connections,
+		IdleConnTimeout:        keptServerTimeout,
+		MaxResponseHeaderBytes: responseHead,
+		Protocols:              protocols,
+	}
+}
+
+// CAPEM is the certificate that the guest has to trust where rules ask for methods
+// or paths, as PEM without a private part. It is nil where none does, and does not
+// change: rules for other hosts that come later are refused rather than opened.
+func (p *Proxy) CAPEM() []byte {
+	if p.authority == nil {
+		return nil
+	}
+	return p.authority.CertificatePEM()
+}
+
+// Stats are the counts so far.
+func (p *Proxy) Stats() Stats { return p.events.stats() }
+
+// Reload replaces the rules: the next request is judged by the new ones. Tunnels,
+// opened connections and requests under way that the new rules do not admit are
+// ended before it returns; it says how many. It is not for widening what is opened:
+// see [Proxy.CAPEM].
+func (p *Proxy) Reload(rules *egress.Set) (ended int) {
+	p.events.flush()
+	p.rules.Store(newRuleset(rules))
+	ended = p.flights.end("the rules were replaced", func(f *flight) bool { return !p.admits(f) })
+	p.transport.CloseIdleConnections()
+	return ended
+}
+
+// errClosed is returned by Serve once the proxy is closed.
+var errClosed = errors.New("the egress proxy is closed")
+
+// Serve takes the guest's connections from a listener, until ctx ends or the proxy
+// is closed, and returns when the last of them has ended. It closes the listener.
+// Its error is nil where it was told to end.
+func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
+	defer listener.Close()
+	if !p.begin() {
+		return errClosed
+	}
+	defer p.guests.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.base, cancel)() //nolint:contextcheck // both end it
+	defer context.AfterFunc(ctx, func() { listener.Close() })()
+	var served sync.WaitGroup
+	defer served.Wait()
+	defer cancel()
+	for {
+		room, err := p.gates.connections.enter(ctx)
+		if err != nil {
+			return nil
+		}
+		conn, err := accept(ctx, listener)
+		if err != nil {
+			room.leave()
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("take a guest's connection: %w", err)
+		}
+		served.Go(func() {
+			defer room.leave()
+			p.guest(ctx, conn)
+		})
+	}
+}
+
+// begin counts a Serve, unless the proxy is closed.
+func (p *Proxy) begin() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.guests.Add(1)
+	}
+	return !p.closed
+}
+
+// accept takes a connection, and waits a little where the machine is out of
+// something that it will have again.
+func accept(ctx context.Context, listener net.Listener) (net.Conn, error) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		conn, err := listener.Accept()
+		var transient interface{ Temporary() bool }
+		if err == nil || !errors.As(err, &transient) || !transient.Temporary() {
+			return conn, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, err
+		}
+	}
+}
+
+// Close ends everything that is under way, and returns when it has ended and the
+// observer was told, or when ctx ends.
+func (p *Proxy) Close(ctx context.Context) error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.end()
+	p.flights.close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.guests.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		return fmt.Errorf("close an egress proxy: %w", context.Cause(ctx))
+	}
+	p.servers.close()
+	p.transport.CloseIdleConnections()
+	if err := errors.Join(p.streams.close(ctx), p.events.close(ctx)); err != nil {
+		return fmt.Errorf("close an egress proxy: %w", err)
+	}
+	return nil
+}
