@@ -38,8 +38,8 @@ type Subject struct {
 	// to see what became of them. Where it is nil they are planted from within, by
 	// a program, if the spec requires exec; else those probes are skipped.
 	Behind func(instanceID string) (Guest, error)
-	// Reclaim removes a directory of the sandbox as the framework's own clean-up
-	// does: an absolute path, wherever it lies. Nil is a backend without reclaim.
+	// Reclaim stands in for the sessions' own, for a subject that is not served by
+	// the confinement layer. Nil is the session's, where the backend declares it.
 	Reclaim func(ctx context.Context, instanceID, dir string) error
 	// Left lists what the machine holds for the backend: processes, mounts, groups,
 	// folders. Nil where nobody can tell; the probes that compare are then skipped.

@@ -101,7 +101,8 @@ func (subject Subject) wants(suite, probe string) bool {
 
 func (subject Subject) has(c sandbox.Capability) bool {
 	if c == sandbox.CapabilityReclaim { // declared, never required
-		return subject.Reclaim != nil
+		declared := subject.Backend.Declarations().Capabilities
+		return subject.Reclaim != nil || declared != nil && declared.Has(c)
 	}
 	return subject.Spec.RequiredCapabilities().Has(c)
 }

@@ -28,7 +28,7 @@ func (b *Backend) newSession(req sandbox.AcquireRequest, guest engine.Guest, ins
 		info: sandbox.SessionInfo{
 			Owner: req.Owner, Key: req.Key, Kind: req.Spec.Kind, Backend: b.Name(),
 			InstanceID: inst.id, WorkDir: req.Spec.WorkDir,
-			Capabilities: req.Spec.RequiredCapabilities(),
+			Capabilities: b.serves(req.Spec),
 			SpecDigest:   req.SpecDigest, PolicyDigest: req.PolicyDigest,
 		},
 	}
@@ -76,4 +76,14 @@ func finish(done func() error, err *error) {
 	if doneErr := done(); *err == nil {
 		*err = doneErr
 	}
+}
+
+// serves is what a session may be asked for: what its spec requires, and reclaim
+// where it is declared, which is the router's to use and no spec's to require.
+func (b *Backend) serves(spec sandbox.Spec) sandbox.CapabilitySet {
+	serves := spec.RequiredCapabilities()
+	if capabilitiesOf(b.declarations).Has(sandbox.CapabilityReclaim) {
+		serves = serves.With(sandbox.CapabilityReclaim)
+	}
+	return serves
 }
