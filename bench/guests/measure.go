@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
@@ -69,16 +71,38 @@ func (p *page) pressed(ctx context.Context, subjects []*subject) error {
 // start starts the backends and answers the bare commands beside them. On an error
 // it answers what was started so far.
 func start(ctx context.Context, p *page, o options, dir string) (subjects []*subject, bare []contender, err error) {
-	config := process.Config{Users: process.Users{First: firstUser, Count: users}}
-	b, err := process.New(ctx, config)
-	if err != nil {
-		return nil, nil, fmt.Errorf("start the process backend: %w", err)
+	configs := []named{{name: "this backend, bwrap"}}
+	bare = []contender{bareBubblewrap()}
+	if o.runsc != "" {
+		if p.Runsc, err = version(ctx, o.runsc); err != nil {
+			return nil, nil, err
+		}
+		command, err := bareRunsc(o.runsc, dir)
+		if err != nil {
+			return nil, nil, fmt.Errorf("lay out a bundle for runsc: %w", err)
+		}
+		bare = append(bare, command)
+		configs = append(configs, named{name: "this backend, runsc", config: process.Config{Runtime: process.RuntimeGVisor, Runsc: o.runsc}})
 	}
-	s, err := newSubject(ctx, "this backend", b)
-	if err != nil {
-		return nil, nil, err
+	for _, c := range configs {
+		c.config.Users = process.Users{First: firstUser, Count: users}
+		c.config.StateDir = filepath.Join(dir, strconv.Itoa(len(subjects)))
+		b, err := process.New(ctx, c.config)
+		if err != nil {
+			return subjects, nil, fmt.Errorf("start %s: %w", c.name, err)
+		}
+		s, err := newSubject(ctx, c.name, b)
+		if err != nil {
+			return subjects, nil, errors.Join(err, b.Close(ctx))
+		}
+		subjects = append(subjects, s)
 	}
-	return []*subject{s}, []contender{bareBubblewrap()}, nil
+	return subjects, bare, nil
+}
+
+type named struct {
+	name   string
+	config process.Config
 }
 
 func tasks(subjects []*subject, bare []contender, theirs *reference, dir string) []task {

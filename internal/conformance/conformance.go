@@ -30,6 +30,9 @@ type Subject struct {
 	Spec sandbox.Spec
 	// Only names the suites to run, or single probes as SUITE/probe; nil is all.
 	Only []string
+	// Except names probes, as SUITE/probe, that are known not to hold here, each with
+	// its reason. They are not run, and the report says the reason.
+	Except map[string]string
 	// Must names suites that are about this subject. One whose gate the spec does
 	// not require is an error of the run instead of a skip.
 	Must []string

@@ -182,6 +182,9 @@ func rank(o Outcome) int { return slices.Index([]Outcome{Pass, Skip, NotShown, F
 
 // lacks names what the subject would need for a probe.
 func lacks(subject Subject, suite Suite, probe Probe) string {
+	if known := subject.Except[suite.Name+"/"+probe.Name]; known != "" {
+		return known
+	}
 	needs := probe.Needs
 	if suite.Gate != sandbox.CapabilityUnspecified {
 		needs = append([]sandbox.Capability{suite.Gate}, needs...)
