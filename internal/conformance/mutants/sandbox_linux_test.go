@@ -52,8 +52,7 @@ func overProcess(t *testing.T, c process.Config, wrapGuest func(e *process.Engin
 	if wrapGuest != nil {
 		w = wrapGuest(e)
 	}
-	remembering := &remembers{Engine: w}
-	b, err := backend.New(remembering, declarations)
+	b, err := backend.New(w, declarations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +62,7 @@ func overProcess(t *testing.T, c process.Config, wrapGuest func(e *process.Engin
 		}
 	})
 	return conformance.Subject{
-		Backend: b, Reclaim: remembering.reclaim, Left: conformance.MachineHolds(mark(t, c)),
+		Backend: b, Left: conformance.MachineHolds(mark(t, c)),
 		Spec: sandbox.Spec{Kind: "probe", Requires: declarations.Capabilities, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
 		Bounds: conformance.Bounds{
 			MemoryBytes: c.MemoryBytes, Processes: c.Processes, StorageBytes: c.WorkBytes, Files: c.MemoryBytes / 512,
