@@ -78,7 +78,23 @@ func start(ctx context.Context, p *page, o options, dir string) (subjects []*sub
 	if err != nil {
 		return nil, nil, err
 	}
-	return []*subject{s}, []contender{bareBubblewrap()}, nil
+	subjects, bare = []*subject{s}, []contender{bareBubblewrap()}
+	if o.runsc == "" {
+		return subjects, bare, nil
+	}
+	if p.Runsc, err = version(ctx, o.runsc); err != nil {
+		return subjects, nil, err
+	}
+	config.Runtime, config.Runsc = process.RuntimeGVisor, o.runsc
+	if b, err = process.New(ctx, config); err != nil {
+		return subjects, nil, fmt.Errorf("start the process backend with gVisor: %w", err)
+	}
+	if s, err = newSubject(ctx, "this backend, gVisor", b); err != nil {
+		return subjects, nil, err
+	}
+	subjects = append(subjects, s)
+	command, err := bareRunsc(o.runsc, dir)
+	return subjects, append(bare, command), err
 }
 
 func tasks(subjects []*subject, bare []contender, theirs *reference, dir string) []task {
