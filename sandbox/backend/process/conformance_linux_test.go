@@ -12,14 +12,14 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
 
-func TestBackendConformsOnBubblewrap(t *testing.T) {
+func TestBackendConformsOnBubblewrap(t *testing.T) { //nolint:paralleltest // bombs would slow others down
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		missing(t, "bubblewrap")
 	}
 	conforms(t, process.Config{})
 }
 
-func TestBackendConformsOnGVisor(t *testing.T) {
+func TestBackendConformsOnGVisor(t *testing.T) { //nolint:paralleltest // as above
 	runsc := os.Getenv("SANDBOX_TEST_RUNSC")
 	if runsc == "" {
 		runsc, _ = exec.LookPath("runsc")
@@ -38,7 +38,7 @@ func missing(t *testing.T, what string) {
 	t.Skip("this machine lacks " + what)
 }
 
-// conforms runs every suite. It is not parallel: bombs would slow others down.
+// conforms runs every suite.
 func conforms(t *testing.T, config process.Config) {
 	t.Helper()
 	config.MemoryBytes, config.Processes = 256<<20, 128
