@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 )
@@ -22,7 +24,11 @@ func measureAll(ctx context.Context, o options) (p *page, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() {
+		// The bare runsc leaves a mounted network namespace behind, if it ran.
+		_ = syscall.Unmount(filepath.Join(dir, "state", "null-netns"), syscall.MNT_DETACH)
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
 	theirs, err := measureReference(ctx, o.python, o.rounds)
 	if err != nil {
 		return nil, err

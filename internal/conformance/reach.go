@@ -51,7 +51,7 @@ func reach() Suite {
 			}
 			out, err := s.do(ctx, "exists", s.work+"/reach-delete/removable")
 			if err != nil || string(out) != "no" {
-				return errors.Join(errors.New("what the guest made is there after its removal"), err)
+				return otherwise(err, "what the guest made is there after its removal")
 			}
 			// Where the guest can take the file away itself, so may a removal.
 			if _, err := s.do(ctx, "deletable", s.work+"/reach-delete/held/keep.txt"); err == nil {
@@ -59,7 +59,7 @@ func reach() Suite {
 			}
 			err = s.Remove(ctx, "reach-delete/held", true)
 			if out, checkErr := s.do(ctx, "exists", s.work+"/reach-delete/held/keep.txt"); checkErr != nil || string(out) != "yes" {
-				return errors.Join(errors.New("a removal took what the guest could not"), err, checkErr)
+				return otherwise(errors.Join(err, checkErr), "a removal took what the guest could not")
 			}
 			return nil
 		}},
