@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 )
@@ -24,7 +24,11 @@ func measureAll(ctx context.Context, o options) (p *page, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() {
+		// The bare runsc leaves a mounted network namespace behind, if it ran.
+		_ = syscall.Unmount(filepath.Join(dir, "state", "null-netns"), syscall.MNT_DETACH)
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
 	theirs, err := measureReference(ctx, o.python, o.rounds)
 	if err != nil {
 		return nil, err
@@ -71,38 +75,32 @@ func (p *page) pressed(ctx context.Context, subjects []*subject) error {
 // start starts the backends and answers the bare commands beside them. On an error
 // it answers what was started so far.
 func start(ctx context.Context, p *page, o options, dir string) (subjects []*subject, bare []contender, err error) {
-	configs := []named{{name: "this backend, bwrap"}}
-	bare = []contender{bareBubblewrap()}
-	if o.runsc != "" {
-		if p.Runsc, err = version(ctx, o.runsc); err != nil {
-			return nil, nil, err
-		}
-		command, err := bareRunsc(o.runsc, dir)
-		if err != nil {
-			return nil, nil, fmt.Errorf("lay out a bundle for runsc: %w", err)
-		}
-		bare = append(bare, command)
-		configs = append(configs, named{name: "this backend, runsc", config: process.Config{Runtime: process.RuntimeGVisor, Runsc: o.runsc}})
+	config := process.Config{Users: process.Users{First: firstUser, Count: users}}
+	b, err := process.New(ctx, config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the process backend: %w", err)
 	}
-	for _, c := range configs {
-		c.config.Users = process.Users{First: firstUser, Count: users}
-		c.config.StateDir = filepath.Join(dir, strconv.Itoa(len(subjects)))
-		b, err := process.New(ctx, c.config)
-		if err != nil {
-			return subjects, nil, fmt.Errorf("start %s: %w", c.name, err)
-		}
-		s, err := newSubject(ctx, c.name, b)
-		if err != nil {
-			return subjects, nil, errors.Join(err, b.Close(ctx))
-		}
-		subjects = append(subjects, s)
+	s, err := newSubject(ctx, "this backend", b)
+	if err != nil {
+		return nil, nil, err
 	}
-	return subjects, bare, nil
-}
-
-type named struct {
-	name   string
-	config process.Config
+	subjects, bare = []*subject{s}, []contender{bareBubblewrap()}
+	if o.runsc == "" {
+		return subjects, bare, nil
+	}
+	if p.Runsc, err = version(ctx, o.runsc); err != nil {
+		return subjects, nil, err
+	}
+	config.Runtime, config.Runsc = process.RuntimeGVisor, o.runsc
+	if b, err = process.New(ctx, config); err != nil {
+		return subjects, nil, fmt.Errorf("start the process backend with gVisor: %w", err)
+	}
+	if s, err = newSubject(ctx, "this backend, gVisor", b); err != nil {
+		return subjects, nil, err
+	}
+	subjects = append(subjects, s)
+	command, err := bareRunsc(o.runsc, dir)
+	return subjects, append(bare, command), err
 }
 
 func tasks(subjects []*subject, bare []contender, theirs *reference, dir string) []task {

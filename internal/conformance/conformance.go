@@ -33,17 +33,14 @@ type Subject struct {
 	// Except names probes, as SUITE/probe, that are known not to hold here, each with
 	// its reason. They are not run, and the report says the reason.
 	Except map[string]string
-	// Must names suites that are about this subject. One whose gate the spec does
-	// not require is an error of the run instead of a skip.
+	// Must names suites that are about this subject. One whose gate is missing
+	// is an error of the run instead of a skip.
 	Must []string
 
 	// Behind opens a sandbox from behind the layer under test, to plant attacks and
 	// to see what became of them. Where it is nil they are planted from within, by
 	// a program, if the spec requires exec; else those probes are skipped.
 	Behind func(instanceID string) (Guest, error)
-	// Reclaim stands in for the sessions' own, for a subject that is not served by
-	// the confinement layer. Nil is the session's, where the backend declares it.
-	Reclaim func(ctx context.Context, instanceID, dir string) error
 	// Left lists what the machine holds for the backend: processes, mounts, groups,
 	// folders. Nil where nobody can tell; the probes that compare are then skipped.
 	Left func(ctx context.Context) ([]string, error)

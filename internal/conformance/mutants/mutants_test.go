@@ -145,8 +145,6 @@ type inMemory struct {
 	engine func(*sandboxtest.Engine) engine.Engine
 	guest  func(e *sandboxtest.Engine, g engine.Guest) engine.Guest
 	layer  func(e *sandboxtest.Engine, b *backend.Backend) conformance.Backend
-	// reclaim replaces the subject's own.
-	reclaim func(e *sandboxtest.Engine) func(ctx context.Context, id, dir string) error
 }
 
 var (
@@ -184,9 +182,6 @@ func (m inMemory) subject(t *testing.T) conformance.Subject {
 	}
 	if m.layer != nil {
 		subject.Backend = m.layer(e, b)
-	}
-	if m.reclaim != nil {
-		subject.Reclaim = m.reclaim(e)
 	}
 	return subject
 }

@@ -119,7 +119,7 @@ failure.
 				r := c.results[s.Name+"/"+p.Name]
 				cell := "held"
 				if r.Outcome == conformance.Skip {
-					cell, _, _ = strings.Cut(r.Detail, ":")
+					cell, _, _ = strings.Cut(r.Detail, ",")
 				}
 				fmt.Fprintf(&b, " %s |", cell)
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // gVisor is attacked in internal/conformance/mutants, for the page it writes.
-func TestBackendConformsOnBubblewrap(t *testing.T) {
+func TestBackendConformsOnBubblewrap(t *testing.T) { //nolint:paralleltest // bombs would slow others down
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		missing(t, "bubblewrap")
 	}
@@ -28,7 +28,7 @@ func missing(t *testing.T, what string) {
 	t.Skip("this machine lacks " + what)
 }
 
-// conforms runs every suite. It is not parallel: bombs would slow others down.
+// conforms runs every suite.
 func conforms(t *testing.T, config process.Config) {
 	t.Helper()
 	config.MemoryBytes, config.Processes = 256<<20, 128
