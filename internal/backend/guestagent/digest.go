@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "d08a82617541799375628929fdf4e76fcf266de623b683ce3e826daa7f848af5",
-		size:   2072738,
+		sha256: "0e50be1a66fa503ff188c43bae07e1fbf60d9e849c9de56693813625002cdc3c",
+		size:   2076834,
 	},
 	"arm64": {
-		sha256: "2065ea3d00ae6f5ebfe9a54d55287f3477ac0b2e0254da244b9f5dea2f2085f6",
+		sha256: "b92469fa061554d621cd6f16b31d58d0b67c338e01066bed08551d32adc3112f",
 		size:   2031778,
 	},
 }

@@ -37,6 +37,8 @@ func main() {
 		inodes(os.Args[2])
 	case "fill":
 		fill(os.Args[2])
+	case "hoard":
+		hoard()
 	}
 }
 
