@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "0e50be1a66fa503ff188c43bae07e1fbf60d9e849c9de56693813625002cdc3c",
+		sha256: "afe4a76b238c761b5b1e89f82f08d1ca722ebb655a4c4e08d37868b03e8ef2d2",
 		size:   2076834,
 	},
 	"arm64": {
-		sha256: "b92469fa061554d621cd6f16b31d58d0b67c338e01066bed08551d32adc3112f",
+		sha256: "f0ab00588c4c6a54a10cbb3c5e4aa7879e4c5cb4607414ebdb1e216f54e2f9c0",
 		size:   2031778,
 	},
 }

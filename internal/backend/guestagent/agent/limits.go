@@ -4,11 +4,14 @@ package agent
 
 import "golang.org/x/sys/unix"
 
-// limits are what the guest's processes inherit and none can raise, of what the
-// kernel counts by user and shares out among all of a user's sandboxes, and of
-// cores: one byte is less than any, and the one limit at which the kernel does
-// not hand a core to a program of the host either.
+// limits are what the guest's processes inherit and none can raise: of what the
+// kernel counts by user and shares out among all of a user's sandboxes; of
+// descriptors, since it holds more behind each than it counts as memory; and of
+// cores, where one byte is less than any and the one limit at which the kernel
+// does not hand a core to a program of the host either.
 var limits = map[int]uint64{
+	unix.RLIMIT_NOFILE:     4096,
+	unix.RLIMIT_MEMLOCK:    64 << 10,
 	unix.RLIMIT_CORE:       1,
 	unix.RLIMIT_SIGPENDING: 1024,
 	unix.RLIMIT_MSGQUEUE:   96 << 10, // a queue of the usual size

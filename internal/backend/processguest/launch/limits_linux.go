@@ -13,6 +13,7 @@ type Limits struct {
 	DataBytes, FileBytes, Processes int64
 }
 
+// openFiles is what the agent lowers itself to, for a runtime that is told before.
 const openFiles = 4096
 
 // apply sets the limits of process 1, which every later process inherits and
@@ -20,11 +21,9 @@ const openFiles = 4096
 // has dropped to another user, cannot; limited says whether it could.
 func (l Limits) apply(pid int) (limited bool) {
 	for resource, most := range map[int]int64{
-		unix.RLIMIT_NOFILE:  openFiles,
-		unix.RLIMIT_MEMLOCK: 64 << 10,
-		unix.RLIMIT_DATA:    l.DataBytes,
-		unix.RLIMIT_FSIZE:   l.FileBytes,
-		unix.RLIMIT_NPROC:   l.Processes,
+		unix.RLIMIT_DATA:  l.DataBytes,
+		unix.RLIMIT_FSIZE: l.FileBytes,
+		unix.RLIMIT_NPROC: l.Processes,
 	} {
 		if most == 0 {
 			continue

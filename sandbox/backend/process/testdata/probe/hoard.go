@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"syscall"
+	"time"
 	"unsafe"
 )
 
@@ -52,4 +54,42 @@ func openQueues(most int) int {
 		}
 	}
 	return most
+}
+
+// datagrams sends this program what it does not read, until so many bytes were
+// sent, and prints how many of them wait.
+func datagrams(most int) {
+	out, err := net.ListenPacket("udp4", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const each = 32000
+	var to []net.PacketConn
+	for sent := 0; sent < most; {
+		in, err := net.ListenPacket("udp4", "127.0.0.1:0")
+		if err != nil {
+			break
+		}
+		to = append(to, in)
+		if u, ok := in.(*net.UDPConn); ok {
+			_ = u.SetReadBuffer(1 << 20)
+		}
+		for range 6 {
+			_, _ = out.WriteTo(make([]byte, each), in.LocalAddr())
+			sent += each
+		}
+	}
+	waiting := 0
+	for _, in := range to {
+		_ = in.SetReadDeadline(time.Now().Add(time.Millisecond))
+		for b := make([]byte, each); ; {
+			n, _, err := in.ReadFrom(b)
+			if err != nil {
+				break
+			}
+			waiting += n
+		}
+	}
+	fmt.Println(waiting)
 }

@@ -39,6 +39,9 @@ func main() {
 		fill(os.Args[2])
 	case "hoard":
 		hoard()
+	case "datagrams":
+		most, _ := strconv.Atoi(os.Args[2])
+		datagrams(most)
 	}
 }
 
