@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "d08a82617541799375628929fdf4e76fcf266de623b683ce3e826daa7f848af5",
-		size:   2072738,
+		sha256: "afe4a76b238c761b5b1e89f82f08d1ca722ebb655a4c4e08d37868b03e8ef2d2",
+		size:   2076834,
 	},
 	"arm64": {
-		sha256: "2065ea3d00ae6f5ebfe9a54d55287f3477ac0b2e0254da244b9f5dea2f2085f6",
+		sha256: "f0ab00588c4c6a54a10cbb3c5e4aa7879e4c5cb4607414ebdb1e216f54e2f9c0",
 		size:   2031778,
 	},
 }

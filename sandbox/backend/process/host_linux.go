@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/bwrap"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
@@ -84,7 +86,7 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 	if h.users, err = newUsers(h.stateDir, c.Users); err != nil {
 		return nil, err
 	}
-	if h.view, err = baseView(c); err != nil {
+	if h.view, err = baseView(c, h.stateDir); err != nil {
 		return nil, err
 	}
 	if h.thread, err = spawn.NewThread(); err != nil {
@@ -279,26 +281,35 @@ func findBubblewrap(ctx context.Context, configured string) (string, bwrap.Optio
 }
 
 func prepareStateDir(dir string) (string, error) {
-	configured := dir != ""
-	if !configured {
-		parent := os.Getenv("XDG_RUNTIME_DIR")
-		if parent == "" {
-			parent = os.TempDir()
-		}
-		dir = filepath.Join(parent, "sandbox-process-"+strconv.Itoa(os.Geteuid()))
+	if dir == "" {
+		dir = filepath.Join(runtimeDir(), "sandbox-process-"+strconv.Itoa(os.Geteuid()))
 	}
-	if err := owner.Private(dir); err != nil {
+	private, err := owner.Private(dir)
+	if err != nil {
 		return "", sandbox.Finding{
 			Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("StateDir"), Found: sandbox.Echo(dir),
-			Required: "a directory that only this user can reach into",
-			Remedy:   "name another directory, or correct its owner and mode",
+			Required: "a directory that only this user can reach into or replace",
+			Remedy:   "name another directory, or correct its owner and mode and those of the directories above it",
 		}.Refusal(err)
 	}
-	return dir, nil
+	return private, nil
 }
 
-// baseView is what all sandboxes see of the machine.
-func baseView(c Config) (view.View, error) {
+// runtimeDir is this user's own directory for what goes with the machine's run.
+// Who has become root is often left with the one of whom they were, who could
+// exchange what is in it.
+func runtimeDir() string {
+	var s unix.Stat_t
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if dir == "" || unix.Stat(dir, &s) != nil || int(s.Uid) != os.Geteuid() {
+		return os.TempDir()
+	}
+	return dir
+}
+
+// baseView is what all sandboxes see of the machine, which is never what hosts
+// note for each other.
+func baseView(c Config, stateDir string) (view.View, error) {
 	show := view.Host
 	if c.RootFS != "" {
 		show = func() (view.View, error) { return view.RootFS(sandbox.Path("RootFS"), c.RootFS) }
@@ -310,6 +321,15 @@ func baseView(c Config) (view.View, error) {
 	for i, dir := range c.Show {
 		if v, err = v.Add(sandbox.Path("Show", i), dir); err != nil {
 			return nil, err
+		}
+	}
+	for _, source := range v.Sources() {
+		if view.Within(source, stateDir) || view.Within(stateDir, source) {
+			return nil, sandbox.Finding{
+				Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("StateDir"), Found: sandbox.Echo(stateDir),
+				Required: "a directory apart from " + sandbox.Echo(source) + ", which sandboxes see",
+				Remedy:   "name another directory, or show less",
+			}.Refusal(nil)
 		}
 	}
 	return v, nil

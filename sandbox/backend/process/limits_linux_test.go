@@ -91,6 +91,14 @@ func TestBombsHurtNobodyElse(t *testing.T) {
 				t.Errorf("%d bytes fitted, %v", total, err)
 			}
 		}},
+		{"datagrams", "/tmp/probe datagrams " + strconv.Itoa(200<<20), func(t *testing.T, b box, out string, _ int, _ error) {
+			t.Helper()
+			// Lost, or killed for it, or kept from it: in any case no more than its memory.
+			if n, err := strconv.Atoi(strings.TrimSpace(out)); err == nil && n > 160<<20 || err != nil && b.events().MemoryKills == 0 && !b.lost() {
+				t.Errorf("%q bytes waited in sockets", out)
+			}
+			t.Logf("%s bytes waited", strings.TrimSpace(out))
+		}},
 		{"devices", "/tmp/probe fill /dev/x; /tmp/probe fill /dev/null/x; /tmp/probe inodes /dev; /tmp/probe inodes /; /tmp/probe fill /x", func(t *testing.T, _ box, out string, _ int, err error) {
 			t.Helper()
 			for word := range strings.FieldsSeq(out) {

@@ -44,6 +44,7 @@ func Main() int {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return 1
 	}
+	lowerLimits()
 	unix.Umask(0o022)
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), maxProcs))
 	startThreads()

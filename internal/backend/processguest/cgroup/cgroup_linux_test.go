@@ -104,7 +104,7 @@ func TestLimitsAreWrittenInTheWordsOfEachVersion(t *testing.T) {
 	}{
 		"v2": {directory{}, map[string]string{"memory.max": "100", "memory.swap.max": "0", "pids.max": "7", "cpu.max": "50000 100000"}},
 		"v1": {directory{controllers: []string{memory, pids, cpu}}, map[string]string{
-			"memory.limit_in_bytes": "100", "memory.memsw.limit_in_bytes": "100", "pids.max": "7", "cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000",
+			"memory.limit_in_bytes": "100", "memory.memsw.limit_in_bytes": "100", "memory.kmem.tcp.limit_in_bytes": "12", "pids.max": "7", "cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000",
 		}},
 		"v1 that counts no swap": {directory{controllers: []string{memory}}, map[string]string{"memory.limit_in_bytes": "100", "memory.swappiness": "0"}},
 	} {

@@ -141,7 +141,22 @@ func (l Limits) setLegacyMemory(dir string) error {
 	}
 	err := write(dir, "memory.memsw.limit_in_bytes", bytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return write(dir, "memory.swappiness", "0")
+		err = write(dir, "memory.swappiness", "0")
+	}
+	return errors.Join(err, l.setLegacySockets(dir))
+}
+
+// socketShare is how much of its memory a sandbox may have once more in what waits
+// in its sockets.
+const socketShare = 8
+
+// setLegacySockets bounds what waits in the sockets of the group, of any protocol
+// despite the name. Without it the kernel counts that to nobody but the machine,
+// which has a few gigabytes for all; under version 2 it is memory like any other.
+func (l Limits) setLegacySockets(dir string) error {
+	err := write(dir, "memory.kmem.tcp.limit_in_bytes", strconv.FormatInt(l.MemoryBytes/socketShare, 10))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a kernel without sockets to count
 	}
 	return err
 }

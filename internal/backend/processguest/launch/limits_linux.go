@@ -4,14 +4,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits are what the kernel holds each process of a sandbox to by itself. They
-// bound mistakes; what bounds a sandbox is its cgroup.
+// Limits are what the kernel holds each process of a sandbox to by itself, beside
+// those that the agent lowers itself. They bound mistakes; what bounds a sandbox is
+// its cgroup.
 type Limits struct {
 	// DataBytes bounds the private memory of one process, FileBytes one file,
 	// Processes the processes and threads of the sandbox's user. Zero is no bound.
 	DataBytes, FileBytes, Processes int64
 }
 
+// openFiles is what the agent lowers itself to, for a runtime that is told before.
 const openFiles = 4096
 
 // apply sets the limits of process 1, which every later process inherits and
@@ -19,14 +21,11 @@ const openFiles = 4096
 // has dropped to another user, cannot; limited says whether it could.
 func (l Limits) apply(pid int) (limited bool) {
 	for resource, most := range map[int]int64{
-		unix.RLIMIT_CORE:    0,
-		unix.RLIMIT_NOFILE:  openFiles,
-		unix.RLIMIT_MEMLOCK: 64 << 10,
-		unix.RLIMIT_DATA:    l.DataBytes,
-		unix.RLIMIT_FSIZE:   l.FileBytes,
-		unix.RLIMIT_NPROC:   l.Processes,
+		unix.RLIMIT_DATA:  l.DataBytes,
+		unix.RLIMIT_FSIZE: l.FileBytes,
+		unix.RLIMIT_NPROC: l.Processes,
 	} {
-		if most == 0 && resource != unix.RLIMIT_CORE {
+		if most == 0 {
 			continue
 		}
 		limit := unix.Rlimit{Cur: uint64(most), Max: uint64(most)}

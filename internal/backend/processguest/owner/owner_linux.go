@@ -58,28 +58,60 @@ const (
 // Private makes dir, or accepts the one that is there if nobody else can look into
 // it or change it: a real directory, this user's, mode 0700 or 0711. Root's is
 // made with the latter, so that whom it becomes can pass to a file that it is
-// told of.
-func Private(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return fmt.Errorf("make the directory above it: %w", err)
+// told of. It answers the directory without links above it, and refuses one that
+// somebody else could put another in the place of.
+func Private(dir string) (string, error) {
+	above := filepath.Dir(dir)
+	if err := os.MkdirAll(above, 0o755); err != nil {
+		return "", fmt.Errorf("make the directory above it: %w", err)
 	}
+	above, err := filepath.EvalSymlinks(above)
+	if err != nil {
+		return "", fmt.Errorf("find the directory above it: %w", err)
+	}
+	if err := held(above); err != nil {
+		return "", err
+	}
+	dir = filepath.Join(above, filepath.Base(dir))
 	switch err := os.Mkdir(dir, 0o700); {
 	case err == nil && os.Geteuid() == 0:
 		if err := os.Chmod(dir, passing); err != nil {
-			return err
+			return "", err
 		}
 	case err != nil && !errors.Is(err, fs.ErrExist):
-		return err
+		return "", err
 	}
 	var s unix.Stat_t
 	if err := unix.Lstat(dir, &s); err != nil {
-		return err
+		return "", err
 	}
 	mode := s.Mode & 0o777
 	if s.Mode&unix.S_IFMT != unix.S_IFDIR || mode != 0o700 && mode != passing || int(s.Uid) != os.Geteuid() {
-		return errors.New("it is not a directory of this user alone (mode 0700 or 0711)")
+		return "", errors.New("it is not a directory of this user alone (mode 0700 or 0711)")
 	}
-	return nil
+	return dir, nil
+}
+
+// held refuses a directory that anybody but this user and root could rename, or
+// rename one above: each must be one of theirs that others cannot write to, or
+// in which they can only touch what is their own. Below one that others cannot
+// enter, nothing is within their reach.
+func held(dir string) error {
+	for at := "/"; ; {
+		var s unix.Stat_t
+		if err := unix.Lstat(at, &s); err != nil {
+			return err
+		}
+		own := int(s.Uid) == os.Geteuid()
+		if !own && s.Uid != 0 || s.Mode&0o022 != 0 && s.Mode&unix.S_ISVTX == 0 {
+			return errors.New("another user could replace it: a directory above it is theirs, or writable to them")
+		}
+		if at == dir || own && s.Mode&0o011 == 0 {
+			return nil
+		}
+		next, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(dir, at), "/"), "/")
+		at = filepath.Join(at, next)
+	}
 }
 
 // Enter takes a place in the directory, with the record that describe makes for

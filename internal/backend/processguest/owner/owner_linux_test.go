@@ -182,8 +182,60 @@ func TestOnlyAPrivateDirectoryIsUsed(t *testing.T) {
 		made("mine", 0o700): true, made("passing", 0o711): true, filepath.Join(dir, "new"): true, filepath.Join(dir, "a", "b"): true,
 		made("open", 0o755): false, made("group", 0o710): false, made("listed", 0o715): false, made("sticky", 0o777|os.ModeSticky): false, link: false, file: false,
 	} {
-		if err := Private(path); (err == nil) != ok {
+		if got, err := Private(path); (err == nil) != ok || ok && got != path {
 			t.Errorf("%s: %v", strings.TrimPrefix(path, dir), err)
 		}
+	}
+}
+
+func TestADirectoryThatOthersCouldReplaceIsNotUsed(t *testing.T) {
+	t.Parallel()
+	const other = 65534
+	base := t.TempDir()
+	if err := errors.Join(os.Chmod(filepath.Dir(base), 0o755), os.Chmod(base, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		mode  os.FileMode
+		owner int
+		ok    bool
+	}{
+		"mine":                          {0o755, -1, true},
+		"sticky":                        {0o777 | os.ModeSticky, -1, true},
+		"the group's":                   {0o775, -1, false},
+		"everybody's":                   {0o757, -1, false},
+		"another user's":                {0o755, other, false},
+		"another user's and closed":     {0o700, other, false},
+		"another user's, sticky though": {0o777 | os.ModeSticky, other, false},
+	} {
+		above := filepath.Join(base, name)
+		if err := errors.Join(os.Mkdir(above, 0o700), os.Chmod(above, c.mode)); err != nil {
+			t.Fatal(err)
+		}
+		if c.owner >= 0 {
+			if os.Geteuid() != 0 {
+				continue // only root can give it away
+			}
+			if err := os.Chown(above, c.owner, -1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, path := range []string{filepath.Join(above, "state"), filepath.Join(above, "a", "b", "state")} {
+			if _, err := Private(path); (err == nil) != c.ok {
+				t.Errorf("below a directory that is %s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestADirectoryIsNamedWithoutTheLinksAboveIt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "real"), 0o700), os.Symlink("real", link)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Private(filepath.Join(link, "state")); err != nil || got != filepath.Join(dir, "real", "state") {
+		t.Errorf("%s, %v", got, err)
 	}
 }

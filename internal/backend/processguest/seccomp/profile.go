@@ -50,6 +50,7 @@ const (
 func Missing() []string {
 	return []string{
 		"clone3", // its flags lie behind a pointer
+		"inotify_init", "inotify_init1",
 		"io_uring_setup", "io_uring_enter", "io_uring_register",
 		"statmount", "listmount", "fsopen", "fspick", "open_tree", "move_mount", "mount_setattr",
 		"lsm_set_self_attr", "lsm_get_self_attr", "lsm_list_modules",

@@ -21,7 +21,8 @@ const (
 // Rules is the profile. What is not here is refused; what a reader may look for
 // and not find is: ptrace and process_vm_* (a guest has no business in its
 // agent), bpf, perf_event_open, userfaultfd, io_uring and kernel AIO (attack
-// surface, and AIO's slots are shared by the whole machine), keyctl and its kin
+// surface, and AIO's slots are shared by the whole machine), inotify (the few there
+// are of it are shared by all sandboxes of a user, and with the user), keyctl and its kin
 // (keys are not confined by namespaces), mount and its kin, setns, chroot and
 // pivot_root, open_by_handle_at, modules, kexec, reboot, swap, clocks, quotas,
 // accounting, syslog, memfd_secret, NUMA placement, modify_ldt, iopl.
@@ -64,7 +65,7 @@ func Rules() []Rule {
 		{Why: "waiting and time", Names: []string{
 			"clock_getres", "clock_gettime", "clock_nanosleep", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_ctl_old",
 			"epoll_pwait", "epoll_pwait2", "epoll_wait", "epoll_wait_old", "eventfd", "eventfd2", "gettimeofday",
-			"inotify_add_watch", "inotify_init", "inotify_init1", "inotify_rm_watch", "nanosleep", "poll", "ppoll", "pselect6",
+			"nanosleep", "poll", "ppoll", "pselect6",
 			"select", "time", "timer_create", "timer_delete", "timer_getoverrun", "timer_gettime", "timer_settime",
 			"timerfd_create", "timerfd_gettime", "timerfd_settime", "times",
 		}},

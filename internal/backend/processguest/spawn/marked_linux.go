@@ -18,6 +18,9 @@ import (
 // fork and the request to be ended with its parent. A guest that gives itself
 // the mark of a dead host ends itself.
 func EndMarked(ctx context.Context, mark string) error {
+	if mark == "" {
+		return errors.New("end what a host left behind: it noted no mark, and processes without arguments are not its own")
+	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {

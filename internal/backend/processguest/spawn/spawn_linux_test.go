@@ -130,3 +130,11 @@ func TestMarkedProcessesAreEndedAndOthersAreNot(t *testing.T) {
 }
 
 func rawTime() string { return time.Now().Format("150405.000000000") }
+
+func TestAHostThatNotedNoMarkEndsNobody(t *testing.T) {
+	t.Parallel()
+	// Every thread of the kernel has no arguments, and so it would never return.
+	if err := EndMarked(t.Context(), ""); err == nil {
+		t.Error("processes without a mark were ended")
+	}
+}

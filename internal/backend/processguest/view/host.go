@@ -104,6 +104,9 @@ func RootFS(field sandbox.FieldPath, root string) (View, error) {
 		dir  string
 		skip []string
 	}{{"/", ownTop}, {"/etc", ownEtc}} {
+		if err := ownDirectory(field, root, level.dir); err != nil {
+			return nil, err
+		}
 		children, err := os.ReadDir(filepath.Join(root, level.dir))
 		if err != nil && (level.dir == "/" || !errors.Is(err, fs.ErrNotExist)) {
 			return nil, fmt.Errorf("read the root file system: %w", err)
@@ -131,11 +134,35 @@ func RootFS(field sandbox.FieldPath, root string) (View, error) {
 	return v, nil
 }
 
-// Add shows one more directory of this machine, at the same place. One that would
-// cover or enter what is there already is refused.
+// ownDirectory refuses a root file system in which dir is a link: it was made by
+// whoever made the files, and would lead this process, on this machine, to any
+// directory at all.
+func ownDirectory(field sandbox.FieldPath, root, dir string) error {
+	info, err := os.Lstat(filepath.Join(root, dir))
+	if dir == "/" || err != nil || info.IsDir() {
+		return nil //nolint:nilerr // one that is not there is its reader's to judge
+	}
+	return sandbox.Finding{
+		Code: sandbox.CodeOptionsInvalid, Path: field, Found: "a root file system whose " + dir + " is no directory",
+		Required: "a directory in it, or nothing", Remedy: "put the files in a directory of that name",
+	}.Refusal(nil)
+}
+
+// Add shows one more directory of this machine, at the same place: what its links
+// lead to now, which is what was checked. One that would cover or enter what is
+// there already is refused.
 func (v View) Add(field sandbox.FieldPath, dir string) (View, error) {
 	if err := CheckSource(field, dir); err != nil {
 		return nil, err
+	}
+	source, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find what a link leads to: %w", err)
+	}
+	if source != dir {
+		if err := CheckSource(field, source); err != nil {
+			return nil, err
+		}
 	}
 	// Whatever the work directory is, it is refused at dir later.
 	whole, err := Make(v, "/work-directory", Sizes{})
@@ -150,7 +177,7 @@ func (v View) Add(field sandbox.FieldPath, dir string) (View, error) {
 			}.Refusal(nil)
 		}
 	}
-	return append(v, Entry{Kind: Show, Path: dir, Source: dir}), nil
+	return append(v, Entry{Kind: Show, Path: dir, Source: source}), nil
 }
 
 // CheckSource refuses what must not be shown: something that is not there, or that

@@ -97,6 +97,30 @@ func TestARootFileSystemIsShownWithoutWhatIsMadeNew(t *testing.T) {
 	}
 }
 
+func TestARootFileSystemLeadsNowhereElse(t *testing.T) {
+	t.Parallel()
+	host := t.TempDir() // a home, say
+	if err := os.WriteFile(filepath.Join(host, "secret"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, put := range map[string]func(etc string) error{
+		"a link":     func(etc string) error { return os.Symlink(host, etc) },
+		"a file":     func(etc string) error { return os.WriteFile(etc, nil, 0o600) },
+		"a broken":   func(etc string) error { return os.Symlink("nowhere", etc) },
+		"ok: none":   func(string) error { return nil },
+		"ok: normal": func(etc string) error { return os.Mkdir(etc, 0o700) },
+	} {
+		root := t.TempDir()
+		if err := errors.Join(os.Mkdir(filepath.Join(root, "usr"), 0o700), put(filepath.Join(root, "etc"))); err != nil {
+			t.Fatal(err)
+		}
+		v, err := RootFS(sandbox.Path("RootFS"), root)
+		if ok := strings.HasPrefix(name, "ok"); ok != (err == nil) || !ok && !errors.Is(err, sandbox.CodeOptionsInvalid) {
+			t.Errorf("%s in place of /etc: %v, %+v", name, err, v)
+		}
+	}
+}
+
 func TestWhatIsShownBesideStandsApart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -135,6 +159,14 @@ func TestWhatHoldsASocketIsNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(deep, link); err != nil {
+		t.Fatal(err)
+	}
+	_, err = View{}.Add(sandbox.Path("Show", 0), link)
+	if refusal := sandbox.RefusalOf(err); refusal == nil || !strings.Contains(refusal.Found, "socket") {
+		t.Errorf("a link to a socket's directory: %v", err)
+	}
 	for name, source := range map[string]string{
 		"with a socket": dir, "that is one": filepath.Join(deep, "s"), "that is not there": filepath.Join(dir, "none"),
 		"relative": "a", "not clean": dir + "/../x", "everything": "/",

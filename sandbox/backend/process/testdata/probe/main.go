@@ -37,6 +37,11 @@ func main() {
 		inodes(os.Args[2])
 	case "fill":
 		fill(os.Args[2])
+	case "hoard":
+		hoard()
+	case "datagrams":
+		most, _ := strconv.Atoi(os.Args[2])
+		datagrams(most)
 	}
 }
 
