@@ -90,6 +90,10 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 		subject.Left = conformance.MachineHolds(b.Holds)
 	}
 	declared := started.Declarations()
+	if declared.Isolation < sandbox.IsolationContainer {
+		// Below a container nothing claims to bound what many processes hold together.
+		subject.Bounds.MemoryBytes, subject.Bounds.Files = 0, 0
+	}
 	requires := sandbox.DefaultCapabilities()
 	if declared.Capabilities != nil {
 		requires = declared.Capabilities.Minus(sandbox.SetOf(sandbox.CapabilityReclaim)) // nobody may require it
