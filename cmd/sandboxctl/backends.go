@@ -17,11 +17,8 @@ import (
 // machine what they need.
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
-		process.Name: {
-			Declarations: process.Declarations, Probe: probeProcess, Start: startProcess,
-			Bounds: processBounds(), Holds: "sandbox-host-",
-		},
-		wasm.Name: {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
+		process.Name: onLinux(process.RuntimeBubblewrap),
+		wasm.Name:    {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
 	}
 }
 
@@ -29,8 +26,34 @@ func backends() map[string]cli.Backend {
 // of the range that systemd's table of user ids leaves unused.
 var sandboxUsers = process.Users{First: 2147400000, Count: 1000}
 
-func processConfig(notice func(string)) process.Config {
-	config := process.Config{Notice: notice}
+// onLinux is the process backend with that runtime and, on its default one, the
+// others beside it.
+func onLinux(runtime process.Runtime) cli.Backend {
+	b := cli.Backend{
+		Declarations: process.Declarations,
+		Probe: func(ctx context.Context) (sandbox.Declarations, error) {
+			report, err := process.Probe(ctx, processConfig(runtime, nil))
+			return report.Declarations, err
+		},
+		Start: func(ctx context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
+			b, err := process.New(ctx, processConfig(runtime, notice))
+			if err != nil {
+				return nil, nil, err
+			}
+			return b, b.Close, nil
+		},
+		Bounds: processBounds(), Holds: "sandbox-host-",
+	}
+	if runtime == process.RuntimeBubblewrap {
+		b.Runtimes = map[string]cli.Backend{
+			string(process.RuntimeBubblewrap): b, string(process.RuntimeGVisor): onLinux(process.RuntimeGVisor),
+		}
+	}
+	return b
+}
+
+func processConfig(runtime process.Runtime, notice func(string)) process.Config {
+	config := process.Config{Runtime: runtime, Notice: notice}
 	if os.Geteuid() == 0 {
 		config.Users = sandboxUsers
 	}
@@ -45,19 +68,6 @@ func processBounds() conformance.Bounds {
 		MemoryBytes: bounds.MemoryBytes, Processes: bounds.Processes, StorageBytes: bounds.WorkBytes,
 		Files: bounds.MemoryBytes / 512,
 	}
-}
-
-func probeProcess(ctx context.Context) (sandbox.Declarations, error) {
-	report, err := process.Probe(ctx, processConfig(nil))
-	return report.Declarations, err
-}
-
-func startProcess(ctx context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
-	b, err := process.New(ctx, processConfig(notice))
-	if err != nil {
-		return nil, nil, err
-	}
-	return b, b.Close, nil
 }
 
 func startWASM(_ context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {

@@ -52,6 +52,10 @@ type Backend struct {
 	Programs conformance.Programs
 	Bounds   conformance.Bounds
 	Holds    string
+
+	// Runtimes are the same backend built in another way, by the name that
+	// --runtime takes. Theirs are not looked at.
+	Runtimes map[string]Backend
 }
 
 // app is one invocation.
@@ -60,6 +64,9 @@ type app struct {
 	out    *plaintext.Writer
 	errs   *plaintext.Writer
 	format string
+	// runtime is what builds the sandboxes of the backend that is started or probed;
+	// empty leaves it to the backend.
+	runtime string
 }
 
 // Main runs the command line and returns its exit code. It returns when ctx ends

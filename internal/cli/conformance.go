@@ -61,6 +61,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	flags.StringVar(&o.backend, "backend", "", "the backend to attack")
 	flags.StringVar(&o.report, "report", conformanceReports[0], "how to report: "+strings.Join(conformanceReports, ", "))
 	flags.StringArrayVar(&o.only, "only", nil, "a suite to run, or one probe as SUITE/probe (repeatable; default all)")
+	a.runtimeFlag(cmd)
 	_ = cmd.MarkFlagRequired("backend") // fails only for a flag that does not exist
 	return cmd
 }
@@ -69,7 +70,10 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 	if !slices.Contains(conformanceReports, o.report) {
 		return badInput("--report %s: not one of %s", sandbox.Echo(o.report), strings.Join(conformanceReports, ", "))
 	}
-	b, ok := a.env.Backends[o.backend]
+	b, ok, err := a.backend(o.backend)
+	if err != nil {
+		return err
+	}
 	if !ok {
 		return badInput("--backend %s: this binary runs %s", sandbox.Echo(o.backend), wordsOrNone(sortedKeys(a.env.Backends)))
 	}

@@ -32,6 +32,9 @@ backend_facts and the flag --facts take.`,
   sandboxctl facts --backend wasm --format json > wasm.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.runtime != "" && backend == "" {
+				return badInput("--runtime belongs to one backend; name it with --backend")
+			}
 			names := facts.Names()
 			if backend != "" {
 				names = []string{backend}
@@ -51,6 +54,7 @@ backend_facts and the flag --facts take.`,
 		},
 	}
 	cmd.Flags().StringVar(&backend, "backend", "", "the one backend to print")
+	a.runtimeFlag(cmd)
 	a.formatFlag(cmd, "text", "json")
 	return cmd
 }
@@ -79,9 +83,11 @@ func (a *app) printFacts(ctx context.Context, name string, probe bool) error {
 // declarations are a backend's own where this binary has it, else the shipped
 // ones. A machine is probed when that is asked for.
 func (a *app) declarations(ctx context.Context, name string, probe bool) (d sandbox.Declarations, source string, err error) {
-	switch b, ok := a.env.Backends[name]; {
+	switch b, ok, err := a.backend(name); {
+	case err != nil:
+		return sandbox.Declarations{}, "", err
 	case ok && b.Probe != nil && probe:
-		d, err = b.Probe(ctx)
+		d, err := b.Probe(ctx)
 		return d, "as probed on this machine", err
 	case ok && b.Probe != nil:
 		return b.Declarations(), "as on every machine; sandboxctl facts --backend " + name + " probes this one", nil

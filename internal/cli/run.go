@@ -81,6 +81,7 @@ func (a *app) runCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runProgram(cmd.Context(), o, args) },
 	}
+	a.runtimeFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.manifest, "manifest", "", "the manifest, or - for standard input")
 	flags.StringArrayVar(&o.accept, "accept", nil, "a digest that the manifest may have (repeatable)")
@@ -232,7 +233,10 @@ func (a *app) backendFor(document []byte, o runOptions) string {
 
 // start makes the backend.
 func (a *app) start(ctx context.Context, name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
-	b, ok := a.env.Backends[name]
+	b, ok, err := a.backend(name)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !ok {
 		return nil, nil, sandbox.Finding{
 			Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(name),
