@@ -31,7 +31,7 @@ type SessionInfo struct {
 	// WorkDir is the absolute directory that relative paths start from.
 	WorkDir string
 	// Capabilities are what was acquired: required by the spec, offered by the
-	// backend.
+	// backend. Reclaim is among them wherever it is offered.
 	Capabilities CapabilitySet
 	// SpecDigest and PolicyDigest are what admitted it.
 	SpecDigest   string
@@ -138,11 +138,15 @@ func (s *Session) need(c Capability) error {
 	if s.info.Capabilities.Has(c) {
 		return nil
 	}
+	remedy := "add " + c.String() + " to the workload's requires"
+	if c == CapabilityReclaim {
+		remedy = "dispose the sandbox, or use a backend that declares reclaim"
+	}
 	return Finding{
 		Code:     CodeUnsupported,
 		Found:    "a sandbox of backend " + s.info.Backend + " acquired with " + s.info.Capabilities.String(),
 		Required: c.String(),
-		Remedy:   "add " + c.String() + " to the workload's requires",
+		Remedy:   remedy,
 	}.Refusal(nil)
 }
 
@@ -230,7 +234,7 @@ func (s *Session) Remove(ctx context.Context, path string, recursive bool) error
 // components deep. A directory that is not there, under parents that need not be
 // there either, is success; a link in its place is unlinked and never followed.
 // Nothing goes that the guest's program could not have removed. Capability:
-// reclaim.
+// reclaim, which a backend declares and no workload requires.
 func (s *Session) Reclaim(ctx context.Context, dir string) error {
 	if err := s.need(CapabilityReclaim); err != nil {
 		return err

@@ -46,8 +46,11 @@ func measureLoad(ctx context.Context, s *subject) (load, error) {
 	}
 	l.took = time.Since(began)
 	left := s.backend.DisposeScope(ctx, owner, "load", "")
-	if left.Undisposed != nil || left.Disposed > 0 {
-		return load{}, fmt.Errorf("after the load: %d sandboxes were left, %w", left.Disposed, errors.Join(left.Undisposed))
+	if left.Undisposed != nil {
+		return load{}, fmt.Errorf("after the load: %w", left.Undisposed)
+	}
+	if left.Disposed > 0 {
+		return load{}, fmt.Errorf("after the load: %d sandboxes were left", left.Disposed)
 	}
 	return l, nil
 }

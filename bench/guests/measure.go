@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 )
@@ -22,7 +24,11 @@ func measureAll(ctx context.Context, o options) (p *page, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() {
+		// The bare runsc leaves a mounted network namespace behind, if it ran.
+		_ = syscall.Unmount(filepath.Join(dir, "state", "null-netns"), syscall.MNT_DETACH)
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
 	theirs, err := measureReference(ctx, o.python, o.rounds)
 	if err != nil {
 		return nil, err
@@ -78,7 +84,23 @@ func start(ctx context.Context, p *page, o options, dir string) (subjects []*sub
 	if err != nil {
 		return nil, nil, err
 	}
-	return []*subject{s}, []contender{bareBubblewrap()}, nil
+	subjects, bare = []*subject{s}, []contender{bareBubblewrap()}
+	if o.runsc == "" {
+		return subjects, bare, nil
+	}
+	if p.Runsc, err = version(ctx, o.runsc); err != nil {
+		return subjects, nil, err
+	}
+	config.Runtime, config.Runsc = process.RuntimeGVisor, o.runsc
+	if b, err = process.New(ctx, config); err != nil {
+		return subjects, nil, fmt.Errorf("start the process backend with gVisor: %w", err)
+	}
+	if s, err = newSubject(ctx, "this backend, gVisor", b); err != nil {
+		return subjects, nil, err
+	}
+	subjects = append(subjects, s)
+	command, err := bareRunsc(o.runsc, dir)
+	return subjects, append(bare, command), err
 }
 
 func tasks(subjects []*subject, bare []contender, theirs *reference, dir string) []task {

@@ -28,7 +28,7 @@ func newSubject(ctx context.Context, name string, b *backend.Backend) (*subject,
 	s := &subject{name: name, backend: b}
 	kept, err := s.acquire(ctx, "kept")
 	if err != nil {
-		return nil, fmt.Errorf("acquire from %s: %w", name, err)
+		return nil, errors.Join(fmt.Errorf("acquire from %s: %w", name, err), s.close(ctx))
 	}
 	s.kept = kept
 	return s, nil

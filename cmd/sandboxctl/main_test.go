@@ -76,6 +76,41 @@ writeFile("table.csv", "a,b\n");`
 	}
 }
 
+func TestACommandOfThisMachineRunsFromAnAcceptedManifest(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("bwrap"); err != nil || runtime.GOOS != "linux" {
+		if os.Getenv("CI") != "" && runtime.GOOS == "linux" {
+			t.Fatal("this machine lacks bubblewrap")
+		}
+		t.Skip("this machine lacks bubblewrap")
+	}
+	requires := sandbox.SetOf(sandbox.CapabilityExec, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut)
+	b, err := manifest.Manifest{
+		Policy: sandbox.Policy{MinimumIsolation: sandbox.IsolationOSProcess},
+		Workloads: map[string]sandbox.Spec{"hello": {
+			Kind: "shell", Backend: "process", Requires: &requires, Outputs: map[string]sandbox.Output{"answer": {Path: "answer.txt"}},
+		}},
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path, data := filepath.Join(dir, "manifest.json"), filepath.Join(dir, "data.csv")
+	for name, content := range map[string][]byte{path: b, data: []byte("1,2")} {
+		if err := os.WriteFile(name, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stdout, stderr, code := command(t, "run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", "hello",
+		"--out", dir, "--flat", "--file", data+"=data.csv", "--", "sh", "-c", "cat data.csv | tee answer.txt; echo $0", "a b")
+	if code != cli.ExitAllowed || stdout != "│ 1,2a b\n" {
+		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "answer.txt")); err != nil || string(b) != "1,2" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // Facts that are shipped for a plan are no more than what the backend itself says.
 func TestTheBinarysBackendsKeepWhatTheShippedFactsPromise(t *testing.T) {
 	t.Parallel()

@@ -31,8 +31,13 @@ const conformanceLong = `conformance makes sandboxes of a backend and attacks th
 calls a host makes, and from within, with a program that it uploads. It says of
 every promise whether it held here, and ends with what the backend declares.
 
-A probe whose capability the backend does not have is skipped, and named. An attack
-that could not be staged shows nothing and counts as a failure.`
+A probe whose capability the backend does not have is skipped, and named; a suite
+that --only names is refused then. An attack that could not be staged shows nothing
+and counts as a failure.
+
+While it runs there are canaries on this machine that no sandbox may find: files and
+sockets named sandbox-conformance-* in temporary directories, your home and the
+current directory, for root also in /usr/local, and listeners on every address.`
 
 const conformanceExitHelp = `Exit codes:
   0    every probe held or was skipped
@@ -85,14 +90,22 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 		subject.Left = conformance.MachineHolds(b.Holds)
 	}
 	declared := started.Declarations()
+	if declared.Isolation < sandbox.IsolationContainer {
+		// Below a container nothing claims to bound what many processes hold together.
+		subject.Bounds.MemoryBytes, subject.Bounds.Files = 0, 0
+	}
 	requires := sandbox.DefaultCapabilities()
 	if declared.Capabilities != nil {
-		requires = *declared.Capabilities
+		requires = declared.Capabilities.Minus(sandbox.SetOf(sandbox.CapabilityReclaim)) // nobody may require it
 	}
 	subject.Backend = started
 	subject.Spec = sandbox.Spec{Kind: "conformance", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}}
 	if len(o.only) > 0 {
 		subject.Only = o.only
+	}
+	for _, name := range o.only {
+		suite, _, _ := strings.Cut(name, "/")
+		subject.Must = append(subject.Must, suite)
 	}
 	progress := progress{to: a, begun: time.Now()}
 	subject.Progress = progress.hear

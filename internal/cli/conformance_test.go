@@ -16,7 +16,7 @@ var attacked = []string{"conformance", "--backend", "memory", "--only", "CALL_SC
 func TestConformanceSaysWhatHeldAndWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	got := run(t, attacked...)
-	for _, text := range []string{"memory conforms: 10 held, 6 skipped", "CALL_SCOPE           4 held", "without reclaim", "isolation "} {
+	for _, text := range []string{"memory conforms: 14 held, 2 skipped", "CALL_SCOPE           4 held", "without exec", "isolation "} {
 		if !strings.Contains(got.stdout, text) {
 			t.Errorf("no %q in\n%s", text, got.stdout)
 		}
@@ -41,6 +41,14 @@ func TestConformanceThatFailsExitsWithOneAndNamesTheProbe(t *testing.T) {
 	}
 }
 
+func TestConformanceOfNothingButSkipsClaimsNothing(t *testing.T) {
+	t.Parallel()
+	got := run(t, "conformance", "--backend", "memory", "--only", "FILES_OUT/a-link-is-never-read")
+	if !strings.Contains(got.stdout, "memory shows nothing: 1 skipped") {
+		t.Error(got.both())
+	}
+}
+
 type noMore struct{}
 
 func (noMore) Error() string { return "no more" }
@@ -62,11 +70,14 @@ func TestConformanceReportsForMachines(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &report); err != nil {
 		t.Fatalf("%v in\n%s", err, got.both())
 	}
-	if report.Backend != "memory" || report.Passed != 10 || report.Failed != 0 || report.Skipped != 6 || len(report.Suites) != 3 || len(report.Facts) == 0 {
+	if report.Backend != "memory" || report.Passed != 14 || report.Failed != 0 || report.Skipped != 2 || len(report.Suites) != 3 || len(report.Facts) == 0 {
 		t.Errorf("%+v", report)
 	}
 	got = run(t, append(attacked, "--report", "junit")...)
-	if err := xml.Unmarshal([]byte(got.stdout), new(any)); err != nil && !strings.Contains(got.stdout, `<testsuite name="RECLAIM" tests="6" failures="0" errors="0" skipped="6">`) {
+	var suites struct {
+		XMLName xml.Name `xml:"testsuites"`
+	}
+	if err := xml.Unmarshal([]byte(got.stdout), &suites); err != nil || !strings.Contains(got.stdout, `<testsuite name="RECLAIM" tests="6" failures="0" errors="0" skipped="2">`) {
 		t.Errorf("%v in\n%s", err, got.stdout)
 	}
 	if got := run(t, append(attacked, "--report", "markdown")...); !strings.Contains(got.stdout, "| `CALL_SCOPE` | 4 | 0 | 0 |") {
@@ -81,6 +92,8 @@ func TestConformanceOfNothingKnownIsBadInput(t *testing.T) {
 		{"conformance", "--backend", "nothing"},
 		{"conformance", "--backend", "memory", "--report", "pdf"},
 		{"conformance", "--backend", "memory", "--only", "NO_SUITE"},
+		{"conformance", "--backend", "memory", "--only", "EXEC"},
+		{"conformance", "--backend", "memory", "--only", "EXEC/exit-codes-are-exact"},
 	} {
 		if got := run(t, args...); got.code != cli.ExitBadInput || got.stderr == "" {
 			t.Errorf("%v: exit %d, %s", args, got.code, got.both())

@@ -44,8 +44,11 @@ func (a *app) printConformance(r conformanceReport, form string) (err error) {
 
 func (r conformanceReport) head() string {
 	word := "conforms"
-	if r.tally.Failed > 0 {
+	switch {
+	case r.tally.Failed > 0:
 		word = "does not conform"
+	case r.tally.Passed == 0:
+		word = "shows nothing"
 	}
 	return r.backend + " " + word + ": " + counts(r.tally)
 }
@@ -168,16 +171,17 @@ func (r conformanceReport) markdown() string {
 		t := conformance.Count(s)
 		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", show.Code(s[0].Suite), t.Passed, t.Failed, t.Skipped)
 	}
+	b.WriteString("\n")
 	for _, s := range r.suites {
 		for _, p := range s {
 			if p.Outcome.Failed() {
-				fmt.Fprintf(&b, "\n- **%s** %s: %s\n", escapeMarkdown(word(p.Outcome)), show.Code(p.Suite+"/"+p.Probe), escapeMarkdown(p.Detail))
+				fmt.Fprintf(&b, "- **%s** %s: %s\n", escapeMarkdown(word(p.Outcome)), show.Code(p.Suite+"/"+p.Probe), escapeMarkdown(p.Detail))
 			}
 		}
 	}
 	for _, s := range r.suites {
 		for _, reason := range skips(s) {
-			fmt.Fprintf(&b, "\n- skipped %s: %s\n", show.Code(s[0].Suite), escapeMarkdown(reason))
+			fmt.Fprintf(&b, "- skipped %s: %s\n", show.Code(s[0].Suite), escapeMarkdown(reason))
 		}
 	}
 	b.WriteString("\n<details><summary>what the backend declares</summary>\n\n```\n" +

@@ -47,6 +47,11 @@ const runLong = `run opens a manifest whose digest is accepted, makes a sandbox 
 workloads, runs one program in it, collects the declared outputs and disposes the
 sandbox. What the plan would have refused is refused here, with the same code.
 
+What stands after -- follows from what the workload requires. With run_code it is a
+file of this machine, the program's source, and its arguments. With exec alone it is
+a command in the sandbox; what it needs beside the system's own is uploaded with
+--file.
+
 The accepted digest comes from where you trust it: the plan's output, the
 deployment's configuration. It is never computed from the manifest that is opened.
 
@@ -66,7 +71,8 @@ func (a *app) runCommand() *cobra.Command {
 		Long:  runLong + "\n\n" + runExitHelp,
 		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
   terraform output -raw manifest |
-    sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026`,
+    sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badInput("give the program after --\nsee %s --help", cmd.CommandPath())
@@ -107,7 +113,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 	if o.timeout <= 0 {
 		return badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
 	}
-	document, program, uploads, err := a.inputs(o, args[0])
+	document, program, uploads, err := a.inputs(o, args)
 	if err != nil {
 		return err
 	}
@@ -147,18 +153,21 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 	for _, f := range attachment.Findings() {
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
-	return a.call(ctx, attachment, o, sandbox.Program{Source: program, Args: args[1:], Timeout: o.timeout}, uploads, &heard)
+	return a.call(ctx, attachment, o, program, uploads, &heard)
 }
 
+// program runs to its end in a sandbox.
+type program func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error)
+
 // inputs reads everything before anything is started.
-func (a *app) inputs(o runOptions, program string) (document, source []byte, uploads []upload, err error) {
-	if o.manifest == "-" && program == "-" {
+func (a *app) inputs(o runOptions, args []string) (document []byte, run program, uploads []upload, err error) {
+	if o.manifest == "-" && args[0] == "-" {
 		return nil, nil, nil, badInput("the manifest and the program cannot both be standard input")
 	}
 	if document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
 		return nil, nil, nil, err
 	}
-	if source, err = a.readFile(program, maxProgram); err != nil {
+	if run, err = a.programOf(document, o, args); err != nil {
 		return nil, nil, nil, err
 	}
 	for _, pair := range o.files {
@@ -172,20 +181,46 @@ func (a *app) inputs(o runOptions, program string) (document, source []byte, upl
 		}
 		uploads = append(uploads, upload{pair, to, content})
 	}
-	return document, source, uploads, nil
+	return document, run, uploads, nil
 }
 
-// backendFor is the backend to offer. Reading the manifest for it trusts nothing:
-// the router judges the digest before it believes a word. Where the manifest does
-// not tell, the router says what is wrong, whatever it is offered.
+// programOf is a command of the sandbox for a workload that has nothing else, and
+// a file of this machine otherwise.
+func (a *app) programOf(document []byte, o runOptions, args []string) (program, error) {
+	spec, known := unjudged(document, o.workload)
+	if can := spec.RequiredCapabilities(); known && can.Has(sandbox.CapabilityExec) && !can.Has(sandbox.CapabilityRunCode) {
+		return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
+			return s.Exec(ctx, sandbox.Command{Args: args, Timeout: o.timeout})
+		}, nil
+	}
+	source, err := a.readFile(args[0], maxProgram)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
+		return s.RunCode(ctx, sandbox.Program{Source: source, Args: args[1:], Timeout: o.timeout})
+	}, nil
+}
+
+// unjudged is what a manifest says of a workload before the router has judged its
+// digest. Acting on it trusts nothing: the router does so before it believes a word,
+// and says what is wrong where the manifest does not tell.
+func unjudged(document []byte, workload string) (sandbox.Spec, bool) {
+	m, err := manifest.Parse(document)
+	if err != nil {
+		return sandbox.Spec{}, false
+	}
+	spec, ok := m.Workloads[workload]
+	return spec, ok
+}
+
+// backendFor is the backend to offer.
 func (a *app) backendFor(document []byte, o runOptions) string {
 	if o.backend != "" {
 		return o.backend
 	}
-	if m, err := manifest.Parse(document); err == nil {
-		if spec, ok := m.Workloads[o.workload]; ok {
-			return spec.Backend
-		}
+	if spec, ok := unjudged(document, o.workload); ok {
+		return spec.Backend
 	}
 	for _, name := range sortedKeys(a.env.Backends) {
 		if a.env.Backends[name].Probe == nil {
@@ -209,7 +244,7 @@ func (a *app) start(ctx context.Context, name string, notice func(string)) (rout
 }
 
 // call runs the program in a sandbox that is gone afterwards.
-func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, program sandbox.Program, uploads []upload, heard *notices) (err error) {
+func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, run program, uploads []upload, heard *notices) (err error) {
 	sink, err := openSink(at.Spec(), o)
 	if err != nil {
 		return err
@@ -227,7 +262,7 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, pro
 			}
 		}
 		began = true
-		return a.execute(ctx, s, at.Spec(), sink, program, o)
+		return a.execute(ctx, s, at.Spec(), sink, run, o)
 	})
 	quiet()
 	if err == nil || !began {
@@ -238,10 +273,10 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, pro
 
 // execute runs the program, prints what it wrote and collects what it made.
 func (a *app) execute(
-	ctx context.Context, s *sandbox.Session, spec sandbox.Spec, sink *output.DirSink, program sandbox.Program, o runOptions,
+	ctx context.Context, s *sandbox.Session, spec sandbox.Spec, sink *output.DirSink, run program, o runOptions,
 ) error {
 	started := time.Now()
-	result, err := s.RunCode(ctx, program)
+	result, err := run(ctx, s)
 	took := time.Since(started)
 	if stopped, ok := errors.AsType[*sandbox.Stopped](err); ok {
 		result = stopped.Result

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
@@ -84,6 +86,49 @@ func TestAProgramRunsAndItsOutputsLand(t *testing.T) {
 	}
 	if n := engine.Count(); n != 0 {
 		t.Errorf("%d sandboxes left", n)
+	}
+}
+
+// The workload decides: where it requires exec alone, what stands after -- is a
+// command of the sandbox and no file of this machine.
+func TestACommandRunsWhereTheWorkloadRequiresExecAlone(t *testing.T) {
+	t.Parallel()
+	commands := func(_ context.Context, _ *sandboxtest.View, req engine.ExecRequest) (int, error) {
+		_, err := fmt.Fprintln(req.Stdout, strings.Join(req.Args, " "))
+		return 0, err
+	}
+	only := func(c ...sandbox.Capability) manifest.Manifest {
+		requires := sandbox.SetOf(c...)
+		return with(runnable(), "report", func(s *sandbox.Spec) { s.Requires, s.Outputs = &requires, nil })
+	}
+	for name, row := range map[string]struct {
+		manifest manifest.Manifest
+		code     int
+		says     string
+	}{
+		"exec alone": {only(sandbox.CapabilityExec), cli.ExitAllowed, "│ report.js --fast a b\n"},
+		"with code":  {only(sandbox.CapabilityExec, sandbox.CapabilityRunCode), cli.ExitBadInput, "no such file"},
+		"neither":    {only(), cli.ExitBadInput, "no such file"},
+		"by default": {with(only(), "report", func(s *sandbox.Spec) { s.Requires = nil }), cli.ExitAllowed, "│ report.js --fast a b\n"},
+		"and is denied": {
+			with(changedPolicy(func(p *sandbox.Policy) { p.DeniedCapabilities = sandbox.SetOf(sandbox.CapabilityExec) }), "report",
+				func(s *sandbox.Spec) { s.Requires, s.Outputs = nil, nil }),
+			cli.ExitRefused, " capability.denied at requires\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := sandboxtest.NewEngine(sandboxtest.Options{Exec: commands, RunCode: sandboxtest.Script})
+			path, digest := encode(t, row.manifest)
+			got := invocation{engine: e}.run(t, "run", "--manifest", path, "--accept", string(digest), "--workload", "report",
+				"--", "report.js", "--fast", "a b")
+			if got.code != row.code || !strings.Contains(got.both(), row.says) {
+				t.Errorf("exit code %d, want %d and %q\n%s", got.code, row.code, row.says, got.both())
+			}
+			if n := e.Count(); n != 0 {
+				t.Errorf("%d sandboxes left", n)
+			}
+		})
 	}
 }
 

@@ -30,17 +30,17 @@ type Subject struct {
 	Spec sandbox.Spec
 	// Only names the suites to run, or single probes as SUITE/probe; nil is all.
 	Only []string
-	// Must names suites that are about this subject. One whose gate the spec does
-	// not require is an error of the run instead of a skip.
+	// Except names probes, as SUITE/probe, that are known not to hold here, each with
+	// its reason. They are not run, and the report says the reason.
+	Except map[string]string
+	// Must names suites that are about this subject. One whose gate is missing
+	// is an error of the run instead of a skip.
 	Must []string
 
 	// Behind opens a sandbox from behind the layer under test, to plant attacks and
 	// to see what became of them. Where it is nil they are planted from within, by
 	// a program, if the spec requires exec; else those probes are skipped.
 	Behind func(instanceID string) (Guest, error)
-	// Reclaim removes a directory of the sandbox as the framework's own clean-up
-	// does: an absolute path, wherever it lies. Nil is a backend without reclaim.
-	Reclaim func(ctx context.Context, instanceID, dir string) error
 	// Left lists what the machine holds for the backend: processes, mounts, groups,
 	// folders. Nil where nobody can tell; the probes that compare are then skipped.
 	Left func(ctx context.Context) ([]string, error)

@@ -31,7 +31,7 @@ func execs() Suite {
 			for _, code := range []int{0, 1, 7, 126, 127, 128, 137, 255} {
 				result, err := s.run(ctx, sandbox.Command{Args: []string{"exit", fmt.Sprint(code)}})
 				if err != nil || result.ExitCode != code {
-					return fmt.Errorf("a program that ended with %d gave %d: %w", code, result.ExitCode, err)
+					return otherwise(err, "a program that ended with %d gave %d", code, result.ExitCode)
 				}
 			}
 			return nil
@@ -217,7 +217,7 @@ func cancelled(ctx context.Context, s *Scene) error {
 	// The program reads its input only once it runs.
 	_, err := s.run(calling, sandbox.Command{Args: []string{"cat"}, Stdin: &cancelling{cancel: cancel}})
 	if err == nil || !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("a cancelled call ended otherwise: %w", err)
+		return otherwise(err, "a cancelled call did not end as one")
 	}
 	return s.stillWorks(ctx)
 }

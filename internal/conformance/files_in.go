@@ -110,7 +110,7 @@ func filesIn() Suite {
 			broken := errors.New("the source failed")
 			err := s.WriteFile(ctx, "plain.txt", io.MultiReader(strings.NewReader(strings.Repeat("new", 100_000)), failing{broken}), 1<<20)
 			if !errors.Is(err, broken) {
-				return fmt.Errorf("a source that failed answered otherwise: %w", err)
+				return otherwise(err, "a source that failed was not what the write failed for")
 			}
 			return s.survives(ctx, s.work+"/plain.txt", plainText)
 		}},

@@ -75,7 +75,7 @@ func filesList() Suite {
 		{Name: "an-empty-directory-is-an-empty-list", Layout: Files, Run: func(ctx context.Context, s *Scene) error {
 			entries, err := s.List(ctx, "real")
 			if err != nil || len(entries) != 1 {
-				return fmt.Errorf("a directory of one file listed %d entries: %w", len(entries), err)
+				return otherwise(err, "a directory of one file listed %d entries", len(entries))
 			}
 			_, err = s.List(ctx, "never")
 			return coded("listing nothing", err, sandbox.CodeFileNotFound)

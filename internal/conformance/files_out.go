@@ -121,7 +121,7 @@ func holes(ctx context.Context, s *Scene) error {
 	if _, err := s.do(ctx, "sparse", s.work+"/large", fmt.Sprint(large)); err == nil {
 		entry, err := s.Stat(ctx, "large")
 		if err != nil || entry.Kind != sandbox.EntryFile || entry.SizeKnown && entry.Size != large {
-			return fmt.Errorf("stat of a file of %d bytes answered %+v: %w", large, entry, err)
+			return otherwise(err, "stat of a file of %d bytes answered %+v", large, entry)
 		}
 		if err := s.readRefused(ctx, "large", sandbox.ErrLimit); err != nil {
 			return err

@@ -23,7 +23,7 @@ type foothold struct{ path string }
 const proberName = ".prober"
 
 // execBound is how long a program of the probes may run unless it says otherwise.
-const execBound = 30 * time.Second
+const execBound = time.Minute
 
 // enter uploads the prober, if it is not there yet, and sees that it runs.
 func (s *Scene) enter(ctx context.Context) (*foothold, error) {

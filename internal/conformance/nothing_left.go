@@ -164,7 +164,11 @@ func (s *Scene) cancelledAcquires(ctx context.Context) error {
 		}
 		// A late acquire may have adopted what an earlier one left.
 		if d := s.subject.Backend.DisposeScope(ctx, owner, scope, req.Key.Thread); d.Undisposed != nil || d.Disposed != 0 {
-			return fmt.Errorf("an acquire cut short after %s left %+v", wait, d)
+			left := fmt.Errorf("an acquire cut short after %s left %d sandboxes", wait, d.Disposed)
+			if d.Undisposed != nil {
+				left = fmt.Errorf("%w, and what could not be disposed: %w", left, d.Undisposed)
+			}
+			return left
 		}
 	}
 	d := s.subject.Backend.DisposeScope(ctx, owner, scope, req.Key.Thread)

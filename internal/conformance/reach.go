@@ -49,16 +49,17 @@ func reach() Suite {
 			if err := errors.Join(s.mustWrite(ctx, "reach-delete/held/keep.txt", "keep"), s.Remove(ctx, "reach-delete/removable", true)); err != nil {
 				return err
 			}
-			if out, err := s.do(ctx, "exists", s.work+"/reach-delete/removable"); err != nil || string(out) != "no" {
-				return fmt.Errorf("what the guest made is there after its removal: %w", err)
+			out, err := s.do(ctx, "exists", s.work+"/reach-delete/removable")
+			if err != nil || string(out) != "no" {
+				return otherwise(err, "what the guest made is there after its removal")
 			}
 			// Where the guest can take the file away itself, so may a removal.
 			if _, err := s.do(ctx, "deletable", s.work+"/reach-delete/held/keep.txt"); err == nil {
 				return nil
 			}
-			err := s.Remove(ctx, "reach-delete/held", true)
+			err = s.Remove(ctx, "reach-delete/held", true)
 			if out, checkErr := s.do(ctx, "exists", s.work+"/reach-delete/held/keep.txt"); checkErr != nil || string(out) != "yes" {
-				return fmt.Errorf("a removal took what the guest could not: %w", errors.Join(err, checkErr))
+				return otherwise(errors.Join(err, checkErr), "a removal took what the guest could not")
 			}
 			return nil
 		}},

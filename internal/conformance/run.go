@@ -78,7 +78,7 @@ func complete(subject *Subject) error {
 			return fmt.Errorf("there is no suite %s for %s to run", sandbox.Echo(name), subject.Name)
 		}
 		if gate := Suites()[at].Gate; gate != sandbox.CapabilityUnspecified && !subject.has(gate) {
-			return fmt.Errorf("%s must run suite %s and its spec does not require %s", subject.Name, name, gate)
+			return fmt.Errorf("%s must run suite %s and is without %s", subject.Name, name, gate)
 		}
 	}
 	return nil
@@ -101,7 +101,8 @@ func (subject Subject) wants(suite, probe string) bool {
 
 func (subject Subject) has(c sandbox.Capability) bool {
 	if c == sandbox.CapabilityReclaim { // declared, never required
-		return subject.Reclaim != nil
+		declared := subject.Backend.Declarations().Capabilities
+		return declared != nil && declared.Has(c)
 	}
 	return subject.Spec.RequiredCapabilities().Has(c)
 }
@@ -181,6 +182,9 @@ func rank(o Outcome) int { return slices.Index([]Outcome{Pass, Skip, NotShown, F
 
 // lacks names what the subject would need for a probe.
 func lacks(subject Subject, suite Suite, probe Probe) string {
+	if known := subject.Except[suite.Name+"/"+probe.Name]; known != "" {
+		return known
+	}
 	needs := probe.Needs
 	if suite.Gate != sandbox.CapabilityUnspecified {
 		needs = append([]sandbox.Capability{suite.Gate}, needs...)
@@ -194,7 +198,7 @@ func lacks(subject Subject, suite Suite, probe Probe) string {
 	through := subject.has(sandbox.CapabilityFilesIn) && subject.has(sandbox.CapabilityFilesOut)
 	switch {
 	case probe.Layout == Links && subject.Behind == nil && !inside:
-		return "without exec: nothing in this guest can make links"
+		return "without exec, by which a guest makes links"
 	case probe.Layout == Files && subject.Behind == nil && !inside && !through:
 		return "without a way to plant files and look at them"
 	case probe.Missing != nil:

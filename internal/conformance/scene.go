@@ -183,6 +183,15 @@ func (s *Scene) absent(ctx context.Context, path string) error {
 	return nil
 }
 
+// otherwise says what came instead of what had to, with the error of it if there
+// was one.
+func otherwise(err error, format string, args ...any) error {
+	if err == nil {
+		return fmt.Errorf(format, args...)
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}
+
 // refused checks that a call failed with exactly the family that is promised.
 func refused(what string, err error, families ...sandbox.Family) error {
 	switch {

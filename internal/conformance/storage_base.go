@@ -19,7 +19,7 @@ func storageBase() Suite {
 			for _, path := range []string{".", "", s.work, "./", "x/.."} {
 				entry, err := s.Stat(ctx, path)
 				if err != nil || entry.Kind != sandbox.EntryDirectory || entry.Path != "." {
-					return fmt.Errorf("stat of %q answered %+v: %w", path, entry, err)
+					return otherwise(err, "stat of %q answered %+v", path, entry)
 				}
 			}
 			return s.readRefused(ctx, ".", sandbox.ErrOS)
@@ -82,7 +82,7 @@ func storageBase() Suite {
 					return err
 				}
 				if _, err := s.Stat(ctx, "tree"); !errors.Is(err, sandbox.CodeFileNotFound) {
-					return fmt.Errorf("a removed tree is there: %w", err)
+					return otherwise(err, "a removed tree is there")
 				}
 			}
 			return nil

@@ -76,7 +76,7 @@ func (s *session) prepare(ctx context.Context, want map[string]string, started e
 		}
 		return reuseDiffers(fields, s.backend.instances.specOf(s.inst), &s.spec)
 	}
-	need := s.info.Capabilities
+	need := s.spec.RequiredCapabilities()
 	if _, ok := started.Guest.(engine.Execer); need.Has(sandbox.CapabilityExec) && !ok {
 		return broken("a guest that cannot exec")
 	}

@@ -108,7 +108,7 @@ func TestReuseIsRefusedForAnythingThatDiffers(t *testing.T) {
 		change func(*stage)
 		field  string
 	}{
-		"another spec":   {func(s *stage) { s.request.SpecDigest = other }, "spec_digest"},
+		"another spec": {func(s *stage) { s.request.SpecDigest = other }, "spec_digest"},
 		"another field of the spec": {func(s *stage) {
 			s.request.SpecDigest, s.request.Spec.ProgramProfile = other, "python"
 		}, "spec_digest (program_profile)"},

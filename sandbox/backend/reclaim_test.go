@@ -86,6 +86,18 @@ func TestReclaimOfOneComponentIsRefused(t *testing.T) {
 	must(t, acquired.Session.Reclaim(t.Context(), "/usr/call-1"))
 }
 
+func TestReclaimIsThereForWorkloadsWhichCannotRequireIt(t *testing.T) {
+	t.Parallel()
+	e := sandboxtest.NewEngine(sandboxtest.Options{Access: guestBeneath})
+	req := request(e)
+	only := sandbox.SetOf(sandbox.CapabilityFilesIn)
+	req.Spec.Requires = &only
+	acquired, err := sandboxtest.Backend(t, e).Acquire(t.Context(), req)
+	must(t, err)
+	must(t, acquired.Session.Reclaim(t.Context(), "calls/a1"))
+	wantCode(t, acquired.Session.Remove(t.Context(), "calls/a1", true), sandbox.CodeUnsupported)
+}
+
 func TestASandboxWithoutReclaimSaysSo(t *testing.T) {
 	t.Parallel()
 	e := sandboxtest.NewEngine(sandboxtest.Options{Access: []engine.Access{{As: sandbox.PrincipalRoot, Links: engine.Follow}}})

@@ -74,11 +74,11 @@ func change(t *testing.T, v reflect.Value) {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 	case reflect.Struct:
-		if set, ok := v.Addr().Interface().(*sandbox.IdentitySet); ok {
+		if set, ok := reflect.TypeAssert[*sandbox.IdentitySet](v.Addr()); ok {
 			*set = sandbox.SetOf(sandbox.Identities()...)
 			return
 		}
-		if set, ok := v.Addr().Interface().(*sandbox.GuaranteeSet); ok {
+		if set, ok := reflect.TypeAssert[*sandbox.GuaranteeSet](v.Addr()); ok {
 			*set = sandbox.SetOf(sandbox.GuaranteeUDPDenied)
 			return
 		}

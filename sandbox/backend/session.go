@@ -28,10 +28,20 @@ func (b *Backend) newSession(req sandbox.AcquireRequest, guest engine.Guest, ins
 		info: sandbox.SessionInfo{
 			Owner: req.Owner, Key: req.Key, Kind: req.Spec.Kind, Backend: b.Name(),
 			InstanceID: inst.id, WorkDir: req.Spec.WorkDir,
-			Capabilities: req.Spec.RequiredCapabilities(),
+			Capabilities: b.offered(req.Spec),
 			SpecDigest:   req.SpecDigest, PolicyDigest: req.PolicyDigest,
 		},
 	}
+}
+
+// offered is what a session may be asked for: what its workload requires, and
+// reclaim, which the framework itself uses and no workload may require.
+func (b *Backend) offered(spec sandbox.Spec) sandbox.CapabilitySet {
+	can := spec.RequiredCapabilities()
+	if capabilitiesOf(b.declarations).Has(sandbox.CapabilityReclaim) {
+		can = can.With(sandbox.CapabilityReclaim)
+	}
+	return can
 }
 
 // ref names a place at or below the work directory for the engine.

@@ -68,7 +68,7 @@ func (q Quota) Admit(scope string, stands, underWay, asked Usage) error {
 		return sandbox.Finding{
 			Code: sandbox.CodeLandingQuota, Found: found + ", in scope " + sandbox.Echo(scope),
 			Required: "at most " + strconv.FormatInt(most, 10) + " " + what + " in a scope",
-			Remedy:   "remove what is no longer needed from the sink, write less, or raise the sink's quota." + limit,
+			Remedy:   "remove what is no longer needed from the sink, write less, or raise the sink's Quota." + limit,
 		}.Refusal(nil)
 	}
 	switch {

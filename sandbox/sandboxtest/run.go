@@ -7,17 +7,30 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 )
 
-// Subject is the backend under test; Guest, Programs and Result belong to it.
+// Subject is the backend under test; the others belong to it.
 type (
 	Subject  = conformance.Subject
 	Guest    = conformance.Guest
 	Programs = conformance.Programs
 	Bounds   = conformance.Bounds
 	Result   = conformance.Result
+	Outcome  = conformance.Outcome
 )
 
-// ErrNoSuchThing is what a [Guest] answers that has no links or pipes.
-var ErrNoSuchThing = conformance.ErrNoSuchThing
+// What becomes of a probe. NotShown is a failure: the attack could not be staged.
+const (
+	Pass     = conformance.Pass
+	Fail     = conformance.Fail
+	Skip     = conformance.Skip
+	NotShown = conformance.NotShown
+)
+
+// What a [Guest] answers: that it has no links or pipes, and that its own principal
+// is kept from what was asked.
+var (
+	ErrNoSuchThing = conformance.ErrNoSuchThing
+	ErrGuestCannot = conformance.ErrGuestCannot
+)
 
 // JavaScript are a [Subject]'s Programs for the interpreter that wasm sandboxes run
 // by default.
@@ -35,7 +48,7 @@ func Run(t *testing.T, subject Subject) []Result {
 	t.Helper()
 	results, err := conformance.Run(t.Context(), subject)
 	if err != nil {
-		t.Fatalf("conformance of %s: %v", subject.Name, err)
+		t.Fatalf("conformance: %v", err)
 	}
 	for _, r := range results {
 		t.Run(r.Suite+"/"+r.Probe, func(t *testing.T) {

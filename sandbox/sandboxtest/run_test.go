@@ -36,7 +36,7 @@ func TestTheLayerPassesConformanceOverEveryKindOfEngine(t *testing.T) {
 			})
 			for _, r := range results {
 				// What files in memory cannot have is left out by name, and nothing else.
-				if r.Outcome != "pass" && (r.Outcome != "skip" || !strings.HasPrefix(r.Detail, "without ")) {
+				if r.Outcome != sandboxtest.Pass && (r.Outcome != sandboxtest.Skip || !strings.HasPrefix(r.Detail, "without ")) {
 					t.Errorf("%s/%s: %s %s", r.Suite, r.Probe, r.Outcome, r.Detail)
 				}
 			}

@@ -11,7 +11,7 @@ var shipped = [...]struct {
 }{
 	{"acas", "Azure Container Apps Sandboxes: a microVM for each sandbox, as the service documents it", acas},
 	{"docker", "containers of a Docker Engine on a shared kernel, without network", docker},
-	{"process", "processes of a Linux host, as far as any Linux host can promise; probed facts say more", process},
+	{"process", "processes of a Linux host in namespaces of their own, without network", process},
 	{"wasm", "a WebAssembly guest inside the host process, without network", wasm},
 }
 

@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "afe4a76b238c761b5b1e89f82f08d1ca722ebb655a4c4e08d37868b03e8ef2d2",
+		sha256: "a3d9228387974ef7280712265ca643299b11bc6666c133f29e429867436f0448",
 		size:   2076834,
 	},
 	"arm64": {
-		sha256: "f0ab00588c4c6a54a10cbb3c5e4aa7879e4c5cb4607414ebdb1e216f54e2f9c0",
+		sha256: "5518044939fc1f159cf04b44d46832fe482dc668a88418bafc319e00890daa6e",
 		size:   2031778,
 	},
 }

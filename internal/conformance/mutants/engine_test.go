@@ -151,26 +151,6 @@ func engineMutants() []mutant {
 		brokenStart(brokenEngine{labels: true}).mutant("reuse without digests", "REUSE/another-spec-is-refused"),
 		brokenStart(brokenEngine{keeps: true}).mutant("nothing is deleted", "REUSE/a-disposed-sandbox-leaves-nothing"),
 		brokenStart(brokenEngine{origin: sandbox.OriginCreated}).mutant("adopted sandboxes pass for new", "FRESH_ACQUIRE/the-first-is-created-and-the-next-is-not"),
-		inMemory{reclaim: func(e *sandboxtest.Engine) func(context.Context, string, string) error {
-			return func(_ context.Context, id, dir string) error { return e.View(id).Remove(dir) }
-		}}.mutant("reclaim goes through links", "RECLAIM/a-linked-parent-is-refused"),
-		inMemory{reclaim: func(e *sandboxtest.Engine) func(context.Context, string, string) error {
-			return func(_ context.Context, id, dir string) error {
-				if !e.View(id).Exists(dir) {
-					return engine.ErrNotExist
-				}
-				return e.View(id).Remove(dir)
-			}
-		}}.mutant("reclaim wants something to be there", "RECLAIM/a-missing-directory-is-success"),
-		inMemory{reclaim: func(*sandboxtest.Engine) func(context.Context, string, string) error {
-			return func(context.Context, string, string) error { return nil }
-		}}.mutant("reclaim does nothing", "RECLAIM/a-created-directory-is-gone"),
-		inMemory{reclaim: func(e *sandboxtest.Engine) func(context.Context, string, string) error {
-			return func(_ context.Context, id, dir string) error {
-				_ = e.View(id).Remove(dir + "/out/secret.txt")
-				return e.View(id).Remove(dir)
-			}
-		}}.mutant("reclaim follows the links inside", "RECLAIM/a-link-inside-is-unlinked-not-followed"),
 	}, codeMutants()...)
 }
 

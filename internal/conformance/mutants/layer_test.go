@@ -160,7 +160,7 @@ func followed(_ context.Context, o ops, path string, _ int64) (io.ReadCloser, sa
 }
 
 func layerMutants() []mutant {
-	return slices.Concat(fileMutants(), identityMutants())
+	return slices.Concat(fileMutants(), reclaimMutants(), identityMutants())
 }
 
 func fileMutants() []mutant {

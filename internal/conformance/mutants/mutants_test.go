@@ -2,7 +2,6 @@ package mutants_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -146,8 +145,6 @@ type inMemory struct {
 	engine func(*sandboxtest.Engine) engine.Engine
 	guest  func(e *sandboxtest.Engine, g engine.Guest) engine.Guest
 	layer  func(e *sandboxtest.Engine, b *backend.Backend) conformance.Backend
-	// reclaim replaces the subject's own.
-	reclaim func(e *sandboxtest.Engine) func(ctx context.Context, id, dir string) error
 }
 
 var (
@@ -172,8 +169,7 @@ func (m inMemory) subject(t *testing.T) conformance.Subject {
 	if m.engine != nil {
 		under = m.engine(e)
 	}
-	remembering := &remembers{Engine: under}
-	b, err := backend.New(remembering, declarations)
+	b, err := backend.New(under, declarations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,15 +177,11 @@ func (m inMemory) subject(t *testing.T) conformance.Subject {
 	subject := conformance.Subject{
 		Name: "memory", Backend: b, Spec: sandbox.Spec{Kind: "probe", Requires: declarations.Capabilities},
 		Behind:   func(id string) (conformance.Guest, error) { return e.View(id), nil },
-		Reclaim:  remembering.reclaim,
 		Left:     holds(e),
 		Programs: sandboxtest.ScriptPrograms(),
 	}
 	if m.layer != nil {
 		subject.Backend = m.layer(e, b)
-	}
-	if m.reclaim != nil {
-		subject.Reclaim = m.reclaim(e)
 	}
 	return subject
 }
@@ -208,39 +200,6 @@ func holds(e engine.Engine) func(context.Context) ([]string, error) {
 		}
 		return ids, err
 	}
-}
-
-// remembers keeps the guests of an engine by id, for what goes past the layer.
-type remembers struct {
-	engine.Engine
-	mu     sync.Mutex
-	guests map[string]engine.Guest
-}
-
-func (r *remembers) Start(ctx context.Context, req engine.StartRequest) (engine.Started, error) {
-	started, err := r.Engine.Start(ctx, req)
-	if err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.guests == nil {
-			r.guests = map[string]engine.Guest{}
-		}
-		r.guests[started.Guest.ID()] = started.Guest
-	}
-	return started, err
-}
-
-// reclaim removes a directory wherever it lies, through the seam: beneath the root
-// and recursively. What is not there is gone.
-func (r *remembers) reclaim(ctx context.Context, id, dir string) error {
-	r.mu.Lock()
-	g := r.guests[id]
-	r.mu.Unlock()
-	err := g.Remove(ctx, engine.FileRef{Root: "/", Path: dir, Access: beneath}, true)
-	if errors.Is(err, engine.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // starts wraps every guest of an engine.

@@ -22,9 +22,15 @@ const page = "../../../docs/conformance.md"
 // that this machine has and compares the page with what came of it.
 func TestEveryBackendConformsAndThePageSaysSo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("every backend is attacked, gVisor too, which is long; make test does")
+	}
+	gvisor := overProcess(t, onGVisor(t, config(t)), nil)
+	gvisor.Except = onGVisorExcept()
 	columns := []column{
 		{name: "wasm", subject: overWASM(t)},
 		{name: "process", subject: overProcess(t, config(t), nil)},
+		{name: "process on gVisor", subject: gvisor},
 	}
 	for i := range columns {
 		results, err := conformance.Run(t.Context(), columns[i].subject)
@@ -113,7 +119,7 @@ failure.
 				r := c.results[s.Name+"/"+p.Name]
 				cell := "held"
 				if r.Outcome == conformance.Skip {
-					cell, _, _ = strings.Cut(r.Detail, ":")
+					cell, _, _ = strings.Cut(r.Detail, ",")
 				}
 				fmt.Fprintf(&b, " %s |", cell)
 			}

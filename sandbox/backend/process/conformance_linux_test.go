@@ -12,22 +12,12 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
 
-func TestBackendConformsOnBubblewrap(t *testing.T) {
+// gVisor is attacked in internal/conformance/mutants, for the page it writes.
+func TestBackendConformsOnBubblewrap(t *testing.T) { //nolint:paralleltest // bombs would slow others down
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		missing(t, "bubblewrap")
 	}
 	conforms(t, process.Config{})
-}
-
-func TestBackendConformsOnGVisor(t *testing.T) {
-	runsc := os.Getenv("SANDBOX_TEST_RUNSC")
-	if runsc == "" {
-		runsc, _ = exec.LookPath("runsc")
-	}
-	if runsc == "" {
-		missing(t, "gVisor's runsc (make runsc; make test then finds it)")
-	}
-	conforms(t, process.Config{Runtime: process.RuntimeGVisor, Runsc: runsc})
 }
 
 func missing(t *testing.T, what string) {
@@ -38,7 +28,7 @@ func missing(t *testing.T, what string) {
 	t.Skip("this machine lacks " + what)
 }
 
-// conforms runs every suite. It is not parallel: bombs would slow others down.
+// conforms runs every suite.
 func conforms(t *testing.T, config process.Config) {
 	t.Helper()
 	config.MemoryBytes, config.Processes = 256<<20, 128

@@ -15,6 +15,9 @@ func inGVisor(e *Engine) bool { return e.config.Runtime == RuntimeGVisor }
 // needRunsc is the path of the real one.
 func needRunsc(tb testing.TB) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("gVisor's tests are long; make test runs them")
+	}
 	path := os.Getenv("SANDBOX_TEST_RUNSC")
 	if path == "" {
 		path, _ = exec.LookPath("runsc")

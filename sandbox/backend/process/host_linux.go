@@ -263,6 +263,8 @@ func findBubblewrap(ctx context.Context, configured string) (string, bwrap.Optio
 		}
 		path = found
 	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
 	said, err := exec.CommandContext(ctx, path, "--version").Output()
 	if err != nil {
 		return "", bwrap.Options{}, unfit("a bwrap that does not start", err)

@@ -255,12 +255,12 @@ func unfit(err error) error {
 	remedy := "see the underlying error"
 	said := err.Error()
 	switch {
+	case strings.Contains(said, "mount proc"): // first: it ends in the same words as the others
+		remedy = "run the host where /proc is not masked (in Docker: --security-opt systempaths=unconfined)"
 	case strings.Contains(said, "new namespace"), strings.Contains(said, "uid map"), strings.Contains(said, "user namespace"),
 		strings.Contains(said, "Operation not permitted"):
 		remedy = "allow user namespaces: kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0 and " +
 			"kernel.apparmor_restrict_unprivileged_userns=0 (sysctl), or an AppArmor profile for bwrap that permits userns"
-	case strings.Contains(said, "proc"):
-		remedy = "run the host where /proc is not masked (in Docker: --security-opt systempaths=unconfined)"
 	}
 	return sandbox.Finding{
 		Code: sandbox.CodeBackendUnfit, Found: "a sandbox that does not start on this " + runtime.GOOS + " machine",

@@ -22,6 +22,11 @@ var faults = [...]unix.Signal{
 	unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 }
 
+// libraries are the signals of a C library. A host that was started by posix_spawn,
+// as make starts programs, ignores the first of them, and so would everything
+// below it.
+var libraries = [...]unix.Signal{32, 33, 34}
+
 // watchSignals catches every signal and does nothing about any but SIGCHLD, each
 // of which calls ended; ready is closed once it does. It returns when stop is
 // closed. Caught, not ignored: children inherit what is ignored.
@@ -31,7 +36,10 @@ func watchSignals(stop <-chan struct{}, ready chan<- struct{}, ended func()) {
 	signal.Notify(all)
 	signal.Notify(child, unix.SIGCHLD)
 	for _, sig := range faults {
-		ignore(sig)
+		act(sig, ignored)
+	}
+	for _, sig := range libraries {
+		act(sig, byDefault)
 	}
 	defer signal.Stop(all)
 	defer signal.Stop(child)
@@ -48,15 +56,21 @@ func watchSignals(stop <-chan struct{}, ready chan<- struct{}, ended func()) {
 }
 
 // sigaction is the kernel's, for both architectures; flags and restorer are not
-// used for an ignored signal.
+// used without a handler.
 type sigaction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
 }
 
-// ignore changes the kernel's mind alone; the runtime goes on to think that it
-// handles the signal.
-func ignore(sig unix.Signal) {
-	act := sigaction{handler: 1}                                                                                  // SIG_IGN
-	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&act)), 0, 8, 0, 0) //nolint:gosec // the kernel reads one struct
+// The handlers that are none.
+const (
+	byDefault uintptr = 0 // SIG_DFL
+	ignored   uintptr = 1 // SIG_IGN
+)
+
+// act changes the kernel's mind alone; the runtime goes on to think what it thought
+// of the signal.
+func act(sig unix.Signal, handler uintptr) {
+	a := sigaction{handler: handler}
+	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(&a)), 0, 8, 0, 0) //nolint:gosec // the kernel reads one struct
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -56,7 +57,7 @@ func find(mounts []mount, own map[string]string, under string) (Place, error) {
 	var unified string
 	for _, m := range mounts {
 		if m.unified {
-			unified = m.dir(or(under, own[""]))
+			unified = m.dir(or(under, besideLeaf(own[""])))
 		}
 		for _, controller := range m.controllers {
 			if slices.Contains([]string{memory, pids, cpu}, controller) {
@@ -136,6 +137,9 @@ func enable(dir string) error {
 			continue
 		}
 		err := write(dir, "cgroup.subtree_control", "+"+controller)
+		if errors.Is(err, unix.EBUSY) && stepAside(dir, os.Getpid()) == nil {
+			err = write(dir, "cgroup.subtree_control", "+"+controller)
+		}
 		if err != nil && needed {
 			return &Missing{
 				"a cgroup that cannot hand its " + controller + " controller on, most likely because processes run in it",
@@ -144,6 +148,37 @@ func enable(dir string) error {
 		}
 	}
 	return nil
+}
+
+// leaf is the group that a host steps into.
+const leaf = "sandbox-host"
+
+// stepAside moves this process into a leaf below its own group, if it is alone
+// there: version 2 hands no controllers on from a group that processes run in, and
+// a scope that was delegated to a host begins with the host in it. Others' processes
+// are not moved.
+func stepAside(dir string, self int) error {
+	procs, err := words(filepath.Join(dir, "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	pid := strconv.Itoa(self)
+	if !slices.Equal(procs, []string{pid}) {
+		return errors.New("this process is not alone in its cgroup")
+	}
+	below := filepath.Join(dir, leaf)
+	if err := os.Mkdir(below, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return write(below, "cgroup.procs", pid)
+}
+
+// besideLeaf is the group to use for a process that stepped aside before.
+func besideLeaf(group string) string {
+	if filepath.Base(group) == leaf {
+		return filepath.Dir(group)
+	}
+	return group
 }
 
 // mount is one cgroup file system.

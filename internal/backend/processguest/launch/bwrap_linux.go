@@ -74,7 +74,7 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 		_ = s.monitor.Kill() // it may have ended by itself
 		_, _ = s.monitor.Wait()
 		if words != "" {
-			err = fmt.Errorf("bubblewrap: %.300q", words)
+			err = fmt.Errorf("%w; bubblewrap says %.300q", err, words)
 		}
 		return nil, err
 	}
