@@ -61,8 +61,10 @@ type Config struct {
 	// StateDir is where hosts note what they made, so that the next one can clean
 	// up after one that was killed. Hosts that share it share Users. It must be
 	// private: of this user, mode 0700 or, so that a root host's sandboxes can share
-	// the agent instead of copying it, 0711. Empty is a directory below
-	// XDG_RUNTIME_DIR or the directory for temporary files.
+	// the agent instead of copying it, 0711. Nobody but this user and root may be
+	// able to rename it or a directory above it, and no sandbox sees it. Empty is a
+	// directory below XDG_RUNTIME_DIR, if that is this user's, or the directory for
+	// temporary files.
 	StateDir string
 
 	// Notice is told what a person may want to know, such as what was cleaned up
