@@ -99,14 +99,14 @@ func wasm() sandbox.Declarations {
 	)
 	shown := sandbox.Evidence{
 		Kind:      sandbox.EvidenceProbed,
-		Reference: "conformance suite of this release: the guest has no socket call",
+		Reference: "tests of this release: no host call opens a connection",
 	}
 	return sandbox.Declarations{
 		Backend:   "wasm",
 		Isolation: sandbox.IsolationRuntime,
 		IsolationEvidence: sandbox.Evidence{
 			Kind:      sandbox.EvidenceProbed,
-			Reference: "conformance suite of this release: WebAssembly memory and host calls of our own",
+			Reference: "tests of this release: WebAssembly memory and host calls of our own",
 		},
 		Capabilities:    &capabilities,
 		EgressModes:     sandbox.SetOf(sandbox.EgressClosed),
