@@ -127,7 +127,8 @@ func (e *Engine) enter(ctx context.Context, name string) (g *guest, id uint64, e
 // make makes a sandbox. On an error nothing of it is left.
 func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (_ *guest, err error) {
 	g := &guest{
-		engine: e, name: req.Name, labels: maps.Clone(req.Labels), workDir: req.WorkDir,
+		removing: make(chan struct{}, 1),
+		engine:   e, name: req.Name, labels: maps.Clone(req.Labels), workDir: req.WorkDir,
 		id: req.Name + "/" + e.host.owner.ID + "-" + strconv.FormatUint(id, 10),
 	}
 	defer func() {

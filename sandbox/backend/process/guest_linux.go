@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
@@ -33,8 +32,8 @@ type guest struct {
 
 	killsAtEnd atomic.Int64 // of the group, which goes
 
-	mu      sync.Mutex
-	removed bool
+	removing chan struct{} // holds one, of whoever removes it
+	removed  bool
 }
 
 var (
@@ -107,8 +106,12 @@ func environment(workDir string, asked []string) []string {
 // remove ends the sandbox and all that was made for it, and returns when it is
 // seen to be gone. It may be called at any stage of the making, and again.
 func (g *guest) remove(ctx context.Context) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	select {
+	case g.removing <- struct{}{}:
+		defer func() { <-g.removing }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a sandbox that is being removed: %w", context.Cause(ctx))
+	}
 	if g.removed {
 		return nil
 	}
