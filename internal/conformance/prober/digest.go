@@ -5,6 +5,6 @@ package prober
 // digests are what the embedded programs must be, unpacked: the lower-case
 // hexadecimal SHA-256 and the size in bytes.
 var digests = map[string]digest{
-	"amd64": {"e2450239360b03e67733fa4a5a173ea5c5bd77a6d1cf9bdf2df93bd6592d3094", 2515106},
-	"arm64": {"79c2b0a1422baeecc6770cf79267bd1e9065c5f2bcb122a14ea1a9c0343d42f1", 2424994},
+	"amd64": {"00a9fefea31a0677ddc25901455ec6621d91cab5f7b3d06b82f25e9e454b768b", 2515106},
+	"arm64": {"c109ab554283e24e3a9e6e0455d88a869f3a3411f6e5d0f63ec14185ebc5d076", 2424994},
 }

@@ -124,10 +124,13 @@ func stubborn(args []string) int {
 	return sleep(args)
 }
 
-// stop stops itself, as a debugger would.
+// stop stops itself, as a debugger would. The signal may reach another thread first,
+// so this one waits to be stopped too.
 func stop([]string) int {
 	fmt.Fprintln(os.Stdout, "begun")
-	return status(syscall.Kill(os.Getpid(), syscall.SIGSTOP))
+	err := syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	time.Sleep(time.Second)
+	return status(err)
 }
 
 // abort dies by a signal that dumps core, past this language's own handler.
