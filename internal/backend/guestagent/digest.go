@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "a3d9228387974ef7280712265ca643299b11bc6666c133f29e429867436f0448",
+		sha256: "2af9d11b1d81385c2a58b14e5af921a53642d7d8681acad5895c9db444055575",
 		size:   2076834,
 	},
 	"arm64": {
-		sha256: "5518044939fc1f159cf04b44d46832fe482dc668a88418bafc319e00890daa6e",
+		sha256: "fe14f41c98e9841904ab903d0c6cc87dfc25a8d206ef87cddb85d90f4268f040",
 		size:   2031778,
 	},
 }

@@ -37,6 +37,11 @@ func (a *Agent) exec(c *serve.Call, e wire.Exec) (wire.Exit, error) {
 	}
 	cancelled := a.await(c, p, time.Duration(e.GraceMillis)*time.Millisecond)
 	settle()
+	select {
+	case <-c.Cancelled():
+		cancelled = true // after the program's end, and its output may be cut
+	default:
+	}
 	switch {
 	case cancelled:
 		return wire.Exit{}, errCancelled
