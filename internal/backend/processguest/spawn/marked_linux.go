@@ -13,19 +13,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// maxUnsure bounds how often is looked again because a process had no arguments.
+const maxUnsure = 10
+
 // EndMarked ends every process whose zeroth argument is the mark, and returns
 // once there is none. It is for what a host that died may have left between a
 // fork and the request to be ended with its parent. A guest that gives itself
 // the mark of a dead host ends itself.
+//
+// A process has no arguments for a moment in the middle of an exec, so that is
+// looked at again, a few times, since some have none for good.
 func EndMarked(ctx context.Context, mark string) error {
 	if mark == "" {
 		return errors.New("end what a host left behind: it noted no mark, and processes without arguments are not its own")
 	}
 	pause := time.NewTimer(0)
 	defer pause.Stop()
+	looks := 0
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
-		left, err := killMarked(mark)
-		if err != nil || left == 0 {
+		left, unsure, err := killMarked(mark)
+		if looks++; err != nil || left == 0 && (unsure == 0 || looks > maxUnsure) {
 			return err
 		}
 		pause.Reset(wait)
@@ -37,15 +44,21 @@ func EndMarked(ctx context.Context, mark string) error {
 	}
 }
 
-func killMarked(mark string) (left int, err error) {
+func killMarked(mark string) (left, unsure int, err error) {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return 0, fmt.Errorf("list processes: %w", err)
+		return 0, 0, fmt.Errorf("list processes: %w", err)
 	}
 	var errs []error
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(filepath.Base(entry))
-		if err != nil || pid == os.Getpid() || !carries(pid, mark) {
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if !carries(pid, mark) {
+			if carries(pid, "") && runsProgram(pid) {
+				unsure++
+			}
 			continue
 		}
 		fd, err := unix.PidfdOpen(pid, 0)
@@ -60,7 +73,7 @@ func killMarked(mark string) (left int, err error) {
 		}
 		_ = unix.Close(fd)
 	}
-	return left, errors.Join(errs...)
+	return left, unsure, errors.Join(errs...)
 }
 
 // carries reports whether a process has the mark. One that has ended, reaped or
@@ -69,4 +82,10 @@ func carries(pid int, mark string) bool {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	zeroth, _, _ := bytes.Cut(line, []byte{0})
 	return err == nil && string(zeroth) == mark
+}
+
+// runsProgram tells a program from a thread of the kernel's and from what has ended.
+func runsProgram(pid int) bool {
+	_, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/exe")
+	return err == nil
 }
