@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"os"
@@ -88,7 +89,7 @@ func start(ctx context.Context, p *page, o options, dir string) (subjects []*sub
 	if o.runsc == "" {
 		return subjects, bare, nil
 	}
-	if p.Runsc, err = version(ctx, o.runsc); err != nil {
+	if p.Runsc, err = gvisorVersion(o.runsc); err != nil {
 		return subjects, nil, err
 	}
 	config.Runtime, config.Runsc = process.RuntimeGVisor, o.runsc
@@ -140,4 +141,20 @@ func version(ctx context.Context, program string) (string, error) {
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	return line, nil
+}
+
+// gvisorVersion is that of the module a program was built from; the program itself
+// does not know it.
+func gvisorVersion(program string) (string, error) {
+	const module = "gvisor.dev/gvisor"
+	info, err := buildinfo.ReadFile(program)
+	if err != nil {
+		return "", fmt.Errorf("read how %s was built: %w", program, err)
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		if m.Path == module {
+			return "gVisor " + m.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s was not built from %s", program, module)
 }

@@ -98,7 +98,7 @@ func TestFilesCrossAgainstTheOtherServer(t *testing.T) {
 	w := newWorld(t, startOther(t))
 	s, ctx := w.sandbox(t), t.Context()
 	content := bytes.Repeat([]byte{0, 0xff, '\n', 0x80}, 100_000)
-	path := "/work/a b+c&d=e;f#g%41?ü/x"
+	path := "/app/a b+c&d=e;f#g%41?ü/x"
 	if err := s.WriteFile(ctx, path, bytes.NewReader(content), acasapi.Writing{Size: int64(len(content)), Mode: 0o600}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,23 +111,23 @@ func TestFilesCrossAgainstTheOtherServer(t *testing.T) {
 	if err := errors.Join(err, file.Close()); err != nil || !bytes.Equal(got, content) || file.Size != int64(len(content)) {
 		t.Errorf("read %d bytes of %d, %v", len(got), file.Size, err)
 	}
-	if err := s.MakeDir(ctx, "/work/deep/er"); err != nil {
+	if err := s.MakeDir(ctx, "/app/deep/er"); err != nil {
 		t.Error(err)
 	}
-	if entries := must(s.ListFiles(ctx, "/work"))(t); len(entries) != 2 {
+	if entries := must(s.ListFiles(ctx, "/app"))(t); len(entries) != 2 {
 		t.Errorf("entries are %+v", entries)
 	}
-	if entries := must(s.ListFiles(ctx, "/work/deep/er"))(t); entries == nil || len(entries) != 0 {
+	if entries := must(s.ListFiles(ctx, "/app/deep/er"))(t); entries == nil || len(entries) != 0 {
 		t.Errorf("an empty directory lists %+v", entries)
 	}
-	must(s.ExecShell(ctx, wire.ShellCommand{Command: "ln -s /etc/passwd /work/link"}))(t)
-	if link := must(s.StatFile(ctx, "/work/link"))(t); !link.Link() || link.SymlinkTarget != "/etc/passwd" {
+	must(s.ExecShell(ctx, wire.ShellCommand{Command: "ln -s /etc/passwd /app/link"}))(t)
+	if link := must(s.StatFile(ctx, "/app/link"))(t); !link.Link() || link.SymlinkTarget != "/etc/passwd" {
 		t.Errorf("a link is %+v", link)
 	}
-	if err := s.DeleteFile(ctx, "/work", false); !errors.Is(err, sandbox.CodeServiceInvalid) {
+	if err := s.DeleteFile(ctx, "/app", false); !errors.Is(err, sandbox.CodeServiceInvalid) {
 		t.Errorf("a full directory without recursive: %v", err)
 	}
-	if err := s.DeleteFile(ctx, "/work", true); err != nil {
+	if err := s.DeleteFile(ctx, "/app", true); err != nil {
 		t.Error(err)
 	}
 	for name, err := range map[string]error{
@@ -332,7 +332,7 @@ func TestTheNewerVersionIsOneSetting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, startOther(t), func(c *acasapi.Config) { c.DataVersion = wire.V0901 })
 	s, ctx := w.sandbox(t), t.Context()
-	if err := s.WriteFile(ctx, "/work/x", strings.NewReader("x"), acasapi.Writing{Size: 1}); err != nil {
+	if err := s.WriteFile(ctx, "/app/x", strings.NewReader("x"), acasapi.Writing{Size: 1}); err != nil {
 		t.Fatal(err)
 	}
 	must(s.EgressDecisions(ctx))(t)

@@ -114,8 +114,8 @@ func fileRows() []faultRow {
 			return readFile(ctx, c)
 		}},
 		{op: wire.FileStat, before: writeFile, run: func(ctx context.Context, c *cell) error { return second(c.s.StatFile(ctx, filePath)) }},
-		{op: wire.FileList, before: writeFile, run: func(ctx context.Context, c *cell) error { return second(c.s.ListFiles(ctx, "/work")) }},
-		{op: wire.FileMkdir, run: func(ctx context.Context, c *cell) error { return c.s.MakeDir(ctx, "/work/dir") }},
+		{op: wire.FileList, before: writeFile, run: func(ctx context.Context, c *cell) error { return second(c.s.ListFiles(ctx, "/app")) }},
+		{op: wire.FileMkdir, run: func(ctx context.Context, c *cell) error { return c.s.MakeDir(ctx, "/app/dir") }},
 		{op: wire.FileDelete, before: writeFile, run: func(ctx context.Context, c *cell) error { return c.s.DeleteFile(ctx, filePath, false) }},
 	}
 }
@@ -190,7 +190,7 @@ func storageRows() []faultRow {
 	}
 }
 
-const filePath = "/work/file"
+const filePath = "/app/file"
 
 func subnet() wire.VNetConnection {
 	return wire.VNetConnection{Location: "swedencentral", Properties: wire.VNetProperties{SubnetID: "/subscriptions/x/subnets/y"}}

@@ -38,9 +38,9 @@ func TestAnOperationIsOneRequest(t *testing.T) {
 	})
 	requests("exec true", 1, func() error { return second(s.ExecShell(ctx, wire.ShellCommand{Command: "true"})) })
 	requests("write 8 MiB", 1, func() error {
-		return s.WriteFile(ctx, "/work/big", bytes.NewReader(make([]byte, 8<<20)), acasapi.Writing{Size: 8 << 20})
+		return s.WriteFile(ctx, "/app/big", bytes.NewReader(make([]byte, 8<<20)), acasapi.Writing{Size: 8 << 20})
 	})
-	requests("read 8 MiB", 1, func() error { return drain(s.ReadFile(ctx, "/work/big")) })
+	requests("read 8 MiB", 1, func() error { return drain(s.ReadFile(ctx, "/app/big")) })
 	requests("delete", 2, func() error { return s.Delete(ctx, acasapi.Wait{}) }) // and a look that it is gone
 }
 
@@ -51,7 +51,7 @@ func TestFilesAreStreamedBothWays(t *testing.T) { //nolint:paralleltest // it co
 	r := srv.rig(t)
 	s := must(r.group(t, "g").Sandbox("sb-1"))(t)
 	before := allocated()
-	if err := s.WriteFile(t.Context(), "/work/big", &zeros{left: size}, acasapi.Writing{Size: size}); err != nil {
+	if err := s.WriteFile(t.Context(), "/app/big", &zeros{left: size}, acasapi.Writing{Size: size}); err != nil {
 		t.Fatal(err)
 	}
 	if err := drain(s.ReadFile(t.Context(), "/big")); err != nil {
@@ -60,7 +60,7 @@ func TestFilesAreStreamedBothWays(t *testing.T) { //nolint:paralleltest // it co
 	if grown := allocated() - before; grown > size/2 {
 		t.Errorf("moving %d bytes twice allocated %d", size, grown)
 	}
-	if got := srv.received("/work/big"); got != size {
+	if got := srv.received("/app/big"); got != size {
 		t.Errorf("%d bytes arrived", got)
 	}
 }

@@ -175,7 +175,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, body []byte) {
 	case len(parts) == 2 && parts[0] == "sandboxes":
 		s.one(r, parts[1], give)
 	case strings.HasSuffix(rest, "/files") && r.Method == http.MethodGet:
-		size, _ := strconv.ParseInt(fmt.Sprint(s.sizes["/work/big"]), 10, 64)
+		size, _ := strconv.ParseInt(fmt.Sprint(s.sizes["/app/big"]), 10, 64)
 		w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 		_, _ = io.Copy(w, &zeros{left: size})
 	case strings.HasSuffix(rest, "/files"):
