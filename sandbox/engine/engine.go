@@ -154,7 +154,8 @@ type Execer interface {
 	Exec(ctx context.Context, cmd ExecRequest) (exitCode int, err error)
 }
 
-// ExecRequest is one program to run.
+// ExecRequest is one program to run. Stdout and Stderr may be one writer: when it
+// can be compared, an engine makes one Write at a time.
 type ExecRequest struct {
 	Args           []string
 	Dir            string

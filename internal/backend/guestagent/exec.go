@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
@@ -26,6 +27,8 @@ const (
 // and the signal's number. When ctx ends, or an output cannot be written, the
 // program's process group is killed and Exec returns once the agent says so. A
 // program that could not be started is an error and never an exit code.
+//
+// When Stdout and Stderr are one comparable writer, one Write is made at a time.
 //
 // A Read of Stdin may still wait when Exec has returned; what it brings is lost.
 func (c *Client) Exec(ctx context.Context, cmd engine.ExecRequest) (exitCode int, err error) {
@@ -60,8 +63,13 @@ func (c *Client) exec(ctx context.Context, cmd engine.ExecRequest) (int, error) 
 	if cmd.Stdin != nil {
 		go k.feed(cmd.Stdin) // ends with the call, or with a Read that waits
 	}
+	stdout, stderr := cmd.Stdout, cmd.Stderr
+	if same(stdout, stderr) {
+		stdout = &oneAtATime{to: stdout}
+		stderr = stdout
+	}
 	var outputs sync.WaitGroup
-	for stream, to := range map[uint8]io.Writer{wire.StreamOut: cmd.Stdout, wire.StreamErr: cmd.Stderr} {
+	for stream, to := range map[uint8]io.Writer{wire.StreamOut: stdout, wire.StreamErr: stderr} {
 		outputs.Go(func() {
 			if err := k.copyTo(to, stream); err != nil {
 				stop(err)
@@ -71,6 +79,25 @@ func (c *Client) exec(ctx context.Context, cmd engine.ExecRequest) (int, error) 
 	payload, err := k.wait(running)
 	outputs.Wait()
 	return c.exited(running, payload, err)
+}
+
+// same reports whether both streams go to one writer, which two goroutines must
+// not write to at once. Values that cannot be compared are taken as two.
+func same(a, b io.Writer) bool {
+	return a != nil && b != nil &&
+		reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}
+
+// oneAtATime passes one Write on at a time.
+type oneAtATime struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *oneAtATime) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(p)
 }
 
 // exited reads the result of a program.

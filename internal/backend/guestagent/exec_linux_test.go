@@ -306,6 +306,34 @@ func TestDeadlineIsTheErrorAndKeepsTheOutput(t *testing.T) {
 	}
 }
 
+func TestOneWriterForBothStreamsIsWrittenToByOneAtATime(t *testing.T) {
+	t.Parallel()
+	b := start(t, asFirst(), guestagent.Options{})
+	const each = 1_000_000
+	sh := []string{"/bin/sh", "-c", "head -c 1000000 /dev/zero & head -c 1000000 /dev/zero >&2; wait"}
+	var one bytes.Buffer
+	for name, c := range map[string]struct {
+		out, err io.Writer
+		written  func() int
+	}{
+		"one buffer":                      {&one, &one, one.Len},
+		"a writer that can't be compared": {writers{io.Discard}, writers{io.Discard}, nil},
+	} {
+		code, err := b.Exec(t.Context(), engine.ExecRequest{Args: sh, Dir: b.dir, Env: []string{path}, Stdout: c.out, Stderr: c.err})
+		if err != nil || code != 0 {
+			t.Errorf("%s: exit code %d, %v", name, code, err)
+		}
+		if c.written != nil && c.written() != 2*each {
+			t.Errorf("%s: %d bytes", name, c.written())
+		}
+	}
+}
+
+// writers is a writer whose values cannot be compared.
+type writers []io.Writer
+
+func (w writers) Write(p []byte) (int, error) { return w[0].Write(p) }
+
 type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
