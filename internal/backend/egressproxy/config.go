@@ -27,7 +27,7 @@ type Config struct {
 	// guest's are never used.
 	RootCAs *x509.CertPool
 	// Observer is told of each decision; nil is nobody.
-	Observer Observer
+	Observer egress.Observer
 	// Clock tells the time of events and certificates; nil is the system's. Timeouts
 	// do not go by it.
 	Clock func() time.Time

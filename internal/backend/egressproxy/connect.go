@@ -15,7 +15,7 @@ import (
 
 // connect serves a CONNECT to its end.
 func (g *guest) connect(ctx context.Context, a asked) {
-	g.in.layer = LayerConnection
+	g.in.layer = egress.LayerConnection
 	to, d := g.proxy.connectTarget(a)
 	if d != nil {
 		g.refuse(d, nil)
@@ -63,7 +63,7 @@ func (p *Proxy) connectTarget(a asked) (destination, *denial) {
 
 // cut ends the connection from outside.
 func (g *guest) cut(d *denial) {
-	g.proxy.events.deny(LayerConnection, d)
+	g.proxy.events.deny(egress.LayerConnection, d)
 	g.conn.Close()
 }
 
@@ -79,11 +79,11 @@ func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) 
 	defer server.Close()
 	seen, d := g.hello(to)
 	if d != nil {
-		g.proxy.events.deny(LayerConnection, d.at(to))
+		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return
 	}
 	g.giveReader()
-	g.proxy.events.allow(LayerConnection, rule.Name(), to, "", "")
+	g.proxy.events.allow(egress.LayerConnection, rule.Name(), to, "", "")
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	idle := g.proxy.config.Limits.IdleTimeout
 	if server.SetWriteDeadline(time.Now().Add(idle)) != nil {

@@ -6,50 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
-)
-
-// Observer is told of decisions, one at a time and in order. It may be slow: then
-// events are dropped and counted, and no guest waits for it.
-type Observer interface {
-	Observe(Event)
-}
-
-// Event is one decision, or a number of equal denials that were not told one by
-// one. What guests wrote stands in it as it can be printed. It never holds a
-// query, a header or a body.
-type Event struct {
-	Time    time.Time
-	Allowed bool
-	// Code is why it was refused, and Found what was found, in our words.
-	Code  sandbox.Code
-	Found string
-	// Rule is the name of the rule that admitted it or came nearest. It is the only
-	// field that is fit for a metric's label.
-	Rule string
-	// Layer is what was judged.
-	Layer Layer
-	// Host, Port, Method and Path are what was asked for, as far as it could be read
-	// and the layer shows it. Change is the smallest addition that would admit it.
-	Host   string
-	Port   uint16
-	Method string
-	Path   string
-	Change string
-	// Count is how many decisions the event stands for. Where Summary is set they are
-	// of one code and rule, and what was asked for is left out.
-	Count   int
-	Summary bool
-}
-
-// Layer is what a decision was about.
-type Layer string
-
-// The layers.
-const (
-	LayerConnection Layer = "connection" // a tunnel, as a whole
-	LayerRequest    Layer = "request"    // a request without TLS
-	LayerOpened     Layer = "opened"     // a request inside TLS that was opened
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // Stats count since the proxy was made.
@@ -61,9 +18,9 @@ type Stats struct {
 
 // events carries decisions to the observer.
 type events struct {
-	observer Observer
+	observer egress.Observer
 	clock    func() time.Time
-	queue    chan Event
+	queue    chan egress.Event
 	done     chan struct{}
 
 	allowed, denied, dropped atomic.Uint64
@@ -73,13 +30,13 @@ type events struct {
 	repeat repeats
 }
 
-func newEvents(observer Observer, clock func() time.Time, l Limits) *events {
+func newEvents(observer egress.Observer, clock func() time.Time, l Limits) *events {
 	e := &events{observer: observer, clock: clock, done: make(chan struct{}), repeat: repeats{most: l.DenialsPerRule, window: l.DenialWindow}}
 	if observer == nil {
 		close(e.done)
 		return e
 	}
-	e.queue = make(chan Event, l.Events)
+	e.queue = make(chan egress.Event, l.Events)
 	go func() {
 		defer close(e.done)
 		for event := range e.queue {
@@ -90,12 +47,12 @@ func newEvents(observer Observer, clock func() time.Time, l Limits) *events {
 }
 
 // allow tells of a request that was admitted.
-func (e *events) allow(layer Layer, rule string, d destination, method, path string) {
+func (e *events) allow(layer egress.Layer, rule string, d destination, method, path string) {
 	e.allowed.Add(1)
 	if e.observer == nil {
 		return
 	}
-	event := Event{
+	event := egress.Event{
 		Time: e.clock(), Allowed: true, Rule: rule, Layer: layer, Count: 1,
 		Host: d.host(), Port: d.port, Method: bounded(method), Path: bounded(path),
 	}
@@ -105,12 +62,12 @@ func (e *events) allow(layer Layer, rule string, d destination, method, path str
 }
 
 // deny tells of a request that was not.
-func (e *events) deny(layer Layer, d *denial) {
+func (e *events) deny(layer egress.Layer, d *denial) {
 	e.denied.Add(1)
 	if e.observer == nil {
 		return
 	}
-	event := Event{
+	event := egress.Event{
 		Time: e.clock(), Code: d.code, Found: d.found, Rule: d.rule, Layer: layer, Count: 1,
 		Host: d.host, Port: d.request.Port, Method: bounded(d.request.Method), Path: bounded(d.request.Path), Change: d.change,
 	}
@@ -129,7 +86,7 @@ func (e *events) deny(layer Layer, d *denial) {
 }
 
 // tell queues an event; e.mu is held.
-func (e *events) tell(event Event) {
+func (e *events) tell(event egress.Event) {
 	if e.closed {
 		return
 	}

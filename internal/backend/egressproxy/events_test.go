@@ -28,7 +28,7 @@ func TestEachDecisionIsAnEventWithItsRule(t *testing.T) {
 		_, err := get(client, "https://"+goodHost+path)
 		must(t, err)
 	}
-	must(t, s.events.await(func(e Event) bool { return e.Layer == LayerOpened && !e.Allowed }))
+	must(t, s.events.await(func(e egress.Event) bool { return e.Layer == egress.LayerOpened && !e.Allowed }))
 	var got []string
 	for _, e := range s.events.all() {
 		text := fmt.Sprintf("%+v", e)
@@ -96,7 +96,7 @@ func (c *clock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-func testEvents(t *testing.T, observer Observer, clock func() time.Time, l Limits) *events {
+func testEvents(t *testing.T, observer egress.Observer, clock func() time.Time, l Limits) *events {
 	t.Helper()
 	l, err := l.withDefaults()
 	must(t, err)
@@ -120,12 +120,12 @@ func TestDenialsAreToldOneByOneAndThenCounted(t *testing.T) {
 	seen, now := newRecorder(), &clock{now: time.Unix(1, 0)}
 	e := testEvents(t, seen, now.Now, Limits{DenialsPerRule: 3, DenialWindow: time.Minute})
 	for i := range 10 {
-		e.deny(LayerRequest, denialOf("api", i))
+		e.deny(egress.LayerRequest, denialOf("api", i))
 	}
-	e.deny(LayerRequest, denialOf("other", 0)) // another rule is told on its own
+	e.deny(egress.LayerRequest, denialOf("other", 0)) // another rule is told on its own
 	now.add(time.Minute)
-	e.deny(LayerRequest, denialOf("api", 11))
-	e.deny(LayerRequest, denialOf("api", 12))
+	e.deny(egress.LayerRequest, denialOf("api", 11))
+	e.deny(egress.LayerRequest, denialOf("api", 12))
 	must(t, e.close(context.Background()))
 	var got []string
 	total := 0
@@ -150,7 +150,7 @@ func TestAMillionDenialsKeepOneCountARule(t *testing.T) {
 		n /= 10
 	}
 	for i := range n {
-		e.deny(LayerRequest, denialOf(fmt.Sprint("rule", i%8), i))
+		e.deny(egress.LayerRequest, denialOf(fmt.Sprint("rule", i%8), i))
 	}
 	if len(e.repeat.counts) != 8 || cap(e.queue) != 1024 {
 		t.Errorf("%d counts are kept for 8 rules, %d events wait", len(e.repeat.counts), cap(e.queue))
@@ -166,7 +166,7 @@ func TestAMillionDenialsKeepOneCountARule(t *testing.T) {
 
 type blocked struct{ until chan struct{} }
 
-func (b blocked) Observe(Event) { <-b.until }
+func (b blocked) Observe(egress.Event) { <-b.until }
 
 func TestASlowObserverDropsEventsAndHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
@@ -190,7 +190,7 @@ func TestCloseDoesNotWaitForAnObserverBeyondItsContext(t *testing.T) {
 	t.Parallel()
 	observer := blocked{make(chan struct{})}
 	e := newEvents(observer, time.Now, Limits{Events: 1})
-	e.allow(LayerRequest, "api", destination{name: goodHost, port: 80}, "GET", "/")
+	e.allow(egress.LayerRequest, "api", destination{name: goodHost, port: 80}, "GET", "/")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if e.close(ctx) == nil {

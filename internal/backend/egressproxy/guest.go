@@ -12,16 +12,17 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // inbound is how a request came in: by the socket, or inside a tunnel that was
 // opened.
 type inbound struct {
-	layer  Layer
+	layer  egress.Layer
 	tunnel destination // of an opened one
 }
 
-func (in inbound) opened() bool { return in.layer == LayerOpened }
+func (in inbound) opened() bool { return in.layer == egress.LayerOpened }
 
 // guest is one connection that speaks HTTP/1.1: the socket's, or the inside of an
 // opened tunnel.
@@ -37,7 +38,7 @@ type guest struct {
 func (p *Proxy) guest(ctx context.Context, conn net.Conn) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	p.serveHTTP1(ctx, conn, inbound{layer: LayerRequest})
+	p.serveHTTP1(ctx, conn, inbound{layer: egress.LayerRequest})
 }
 
 func (p *Proxy) serveHTTP1(ctx context.Context, conn net.Conn, in inbound) {

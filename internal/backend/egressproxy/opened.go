@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // open opens a tunnel: the guest's TLS ends here, with a certificate of the
@@ -21,16 +22,16 @@ func (g *guest) open(ctx context.Context, to destination) {
 	}
 	seen, d := g.hello(to)
 	if d != nil {
-		g.proxy.events.deny(LayerConnection, d.at(to))
+		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return
 	}
 	g.giveReader()
-	in := inbound{layer: LayerOpened, tunnel: to}
+	in := inbound{layer: egress.LayerOpened, tunnel: to}
 	raw := newReplay(g.conn, seen, in)
 	defer raw.Close() //nolint:errcheck // nothing more is said on it
 	conn, d := g.proxy.handshake(ctx, raw, cert)
 	if d != nil {
-		g.proxy.events.deny(LayerConnection, d.at(to))
+		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return
 	}
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {

@@ -7,18 +7,19 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // recorder keeps what it is told.
 type recorder struct {
 	mu     sync.Mutex
-	events []Event
+	events []egress.Event
 	told   chan struct{} // a token for each
 }
 
 func newRecorder() *recorder { return &recorder{told: make(chan struct{}, 1<<16)} }
 
-func (r *recorder) Observe(e Event) {
+func (r *recorder) Observe(e egress.Event) {
 	r.mu.Lock()
 	r.events = append(r.events, e)
 	r.mu.Unlock()
@@ -28,14 +29,14 @@ func (r *recorder) Observe(e Event) {
 	}
 }
 
-func (r *recorder) all() []Event {
+func (r *recorder) all() []egress.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.events)
 }
 
 // await waits for an event.
-func (r *recorder) await(match func(Event) bool) error {
+func (r *recorder) await(match func(egress.Event) bool) error {
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
 	for {
@@ -51,5 +52,5 @@ func (r *recorder) await(match func(Event) bool) error {
 }
 
 func (r *recorder) code(code sandbox.Code) error {
-	return r.await(func(e Event) bool { return e.Code == code })
+	return r.await(func(e egress.Event) bool { return e.Code == code })
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // repeats counts denials of one code and rule beyond the first few of a window.
@@ -18,7 +19,7 @@ type repeats struct {
 type kind struct {
 	code  sandbox.Code
 	rule  string
-	layer Layer
+	layer egress.Layer
 }
 
 // count is one kind's window.
@@ -29,7 +30,7 @@ type count struct {
 
 // note takes a denial. one reports whether it is told by itself; summary is what
 // is to be told before it, with a Count of 0 where nothing is.
-func (r *repeats) note(e *Event) (summary Event, one bool) {
+func (r *repeats) note(e *egress.Event) (summary egress.Event, one bool) {
 	k := kind{e.Code, e.Rule, e.Layer}
 	c := r.counts[k]
 	if c == nil {
@@ -52,8 +53,8 @@ func (r *repeats) note(e *Event) (summary Event, one bool) {
 }
 
 // take gives what was not told yet, and forgets all counts.
-func (r *repeats) take(now time.Time) []Event {
-	var left []Event
+func (r *repeats) take(now time.Time) []egress.Event {
+	var left []egress.Event
 	for k, c := range r.counts {
 		if s := c.summary(k, now); s.Count > 0 {
 			left = append(left, s)
@@ -63,6 +64,6 @@ func (r *repeats) take(now time.Time) []Event {
 	return left
 }
 
-func (c *count) summary(k kind, now time.Time) Event {
-	return Event{Time: now, Code: k.code, Rule: k.rule, Layer: k.layer, Count: c.untold, Summary: true}
+func (c *count) summary(k kind, now time.Time) egress.Event {
+	return egress.Event{Time: now, Code: k.code, Rule: k.rule, Layer: k.layer, Count: c.untold, Summary: true}
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // streams serves opened connections that speak HTTP/2: net/http's server for the
@@ -117,7 +118,7 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *streams) refuse(w http.ResponseWriter, d *denial) {
-	s.proxy.events.deny(LayerOpened, d)
+	s.proxy.events.deny(egress.LayerOpened, d)
 	maps.Copy(w.Header(), d.header())
 	w.WriteHeader(d.status)
 	w.Write(d.body()) //nolint:errcheck // it is refused, heard or not

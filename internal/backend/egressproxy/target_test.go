@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 func TestAuthoritiesHaveOneSpelling(t *testing.T) {
@@ -55,9 +56,9 @@ func FuzzWhatIsSentIsWhatWasJudged(f *testing.F) {
 		if a.Request, err = http.ReadRequest(bufio.NewReader(bytes.NewReader(text))); err != nil {
 			return
 		}
-		in := inbound{layer: LayerRequest}
+		in := inbound{layer: egress.LayerRequest}
 		if opened {
-			in = inbound{layer: LayerOpened, tunnel: destination{name: goodHost, port: httpsPort}}
+			in = inbound{layer: egress.LayerOpened, tunnel: destination{name: goodHost, port: httpsPort}}
 		}
 		to, d := p.target(in, a)
 		if d != nil || p.checks.leaves(a.Request) != "" {

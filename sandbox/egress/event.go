@@ -1,0 +1,50 @@
+package egress
+
+import (
+	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// Observer is told of decisions, one at a time and in order. It may be slow: then
+// events are dropped and counted, and no guest waits for it.
+type Observer interface {
+	Observe(Event)
+}
+
+// Event is one decision of a sandbox's proxy, or a number of equal denials that
+// were not told one by one. What guests wrote stands in it as it can be printed. It
+// never holds a query, a header or a body.
+type Event struct {
+	Time    time.Time `json:"time"`
+	Allowed bool      `json:"allowed"`
+	// Code is why it was refused, and Found what was found, in our words.
+	Code  sandbox.Code `json:"code,omitempty"`
+	Found string       `json:"found,omitempty"`
+	// Rule is the name of the rule that admitted it or came nearest. It is the only
+	// field that is fit for a metric's label.
+	Rule string `json:"rule,omitempty"`
+	// Layer is what was judged.
+	Layer Layer `json:"layer"`
+	// Host, Port, Method and Path are what was asked for, as far as it could be read
+	// and the layer shows it. Change is the smallest addition that would admit it.
+	Host   string `json:"host,omitempty"`
+	Port   uint16 `json:"port,omitempty"`
+	Method string `json:"method,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Change string `json:"change,omitempty"`
+	// Count is how many decisions the event stands for. Where Summary is set they are
+	// of one code and rule, and what was asked for is left out.
+	Count   int  `json:"count"`
+	Summary bool `json:"summary,omitempty"`
+}
+
+// Layer is what a decision was about.
+type Layer string
+
+// The layers.
+const (
+	LayerConnection Layer = "connection" // a tunnel, as a whole
+	LayerRequest    Layer = "request"    // a request without TLS
+	LayerOpened     Layer = "opened"     // a request inside TLS that was opened
+)
