@@ -67,7 +67,7 @@ func TestASandboxReachesWhatItsRulesAdmitAndNothingElse(t *testing.T) {
 	}
 	for command, want := range map[string]string{
 		"curl -sS --max-time 20 --cacert roots.pem https://api.example.com/x": "GET api.example.com/x",
-		"curl -sS --max-time 20 http://api.example.com/y":                      "GET api.example.com/y",
+		"curl -sS --max-time 20 http://api.example.com/y":                     "GET api.example.com/y",
 	} {
 		if got := b.prints(command); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)
