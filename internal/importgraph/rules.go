@@ -158,6 +158,11 @@ func Arrows() []Arrow {
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
 		},
+		{
+			// A world, data, and the test that runs them.
+			Tree: "internal/conformance/clients",
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy/egressworld"},
+		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
@@ -247,7 +252,7 @@ func Bans() []Ban {
 		{
 			Why:   "an engine that holds nothing is for the tests of the suites alone",
 			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
-			Never: []string{"internal/conformance/hostengine/..."},
+			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",
@@ -286,7 +291,7 @@ var (
 	hostNames     = []string{"golang.org/x/net/idna"}
 	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
 	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
-	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
+	textForms     = []string{"golang.org/x/text"}                  // normal forms and case folding
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts

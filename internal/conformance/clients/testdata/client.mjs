@@ -5,6 +5,6 @@ try {
   console.log(answer.status, await answer.text());
   process.exitCode = answer.ok ? 0 : 1;
 } catch (error) {
-  console.error(String(error), String(error.cause));
+  for (let why = error; why; why = why.cause) console.error(String(why));
   process.exitCode = 1;
 }
