@@ -161,7 +161,7 @@ func Arrows() []Arrow {
 		{
 			// A world, data, and the test that runs them.
 			Tree: "internal/conformance/clients",
-			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy/egressworld"},
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
 		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},

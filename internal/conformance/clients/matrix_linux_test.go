@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,7 +105,7 @@ func read(t *testing.T, file string) []byte {
 func (b *bench) start(t *testing.T, name string, client Client, rule sandbox.EgressRule) box {
 	t.Helper()
 	started, err := b.engine.Start(t.Context(), engine.StartRequest{
-		Name: name, WorkDir: "/app",
+		Name: name + "-" + hostWord.Replace(strings.ToLower(client.Name)), WorkDir: "/app",
 		Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{"world": rule}},
 	})
 	if err != nil {
@@ -115,7 +116,11 @@ func (b *bench) start(t *testing.T, name string, client Client, rule sandbox.Egr
 			t.Error(err)
 		}
 	})
-	at := box{guest: started.Guest}
+	runs, ok := started.Guest.(engine.Execer)
+	if !ok {
+		t.Fatal("it runs no programs")
+	}
+	at := box{runs}
 	files := maps.Clone(b.programs)
 	if client.Brings != "" {
 		newer := os.Getenv(newNode)
@@ -134,8 +139,11 @@ func (b *bench) start(t *testing.T, name string, client Client, rule sandbox.Egr
 	return at
 }
 
+// hostWord makes a client's name part of a sandbox's.
+var hostWord = strings.NewReplacer(" ", "-", "/", "-")
+
 // box is one sandbox.
-type box struct{ guest engine.Guest }
+type box struct{ runs engine.Execer }
 
 // sh runs a command with further variables, and answers what it printed.
 func (b box) sh(t *testing.T, command string, env ...string) (printed string, code int) {
@@ -143,7 +151,7 @@ func (b box) sh(t *testing.T, command string, env ...string) (printed string, co
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out bytes.Buffer
-	code, err := b.guest.(engine.Execer).Exec(ctx, engine.ExecRequest{
+	code, err := b.runs.Exec(ctx, engine.ExecRequest{
 		Args: []string{"/bin/sh", "-c", command}, Dir: "/app", Env: env, Stdout: &out, Stderr: &out,
 	})
 	if err != nil {
@@ -180,23 +188,27 @@ var refusal = regexp.MustCompile(`403|egress\.denied`)
 // outcome is what was seen of one client under one rule.
 type outcome struct{ reached, refused bool }
 
-func TestEachClientReachesWhatIsRuledAndSeesWhatIsNot(t *testing.T) {
+func TestEachClientReachesWhatIsRuledAndSeesWhatIsNot(t *testing.T) { //nolint:tparallel // what follows the clients waits for them
 	t.Parallel()
 	b := newBench(t)
+	var mu sync.Mutex
 	seen := map[string][2]outcome{}
-	for _, client := range All() {
-		t.Run(client.Name, func(t *testing.T) {
-			for _, program := range client.Needs {
-				if _, err := exec.LookPath(program); err != nil {
-					missing(t, program)
+	t.Run("clients", func(t *testing.T) {
+		for _, client := range All() {
+			t.Run(client.Name, func(t *testing.T) {
+				t.Parallel()
+				for _, program := range client.Needs {
+					if _, err := exec.LookPath(program); err != nil {
+						missing(t, program)
+					}
 				}
-			}
-			seen[client.Name] = [2]outcome{
-				b.underHostRule(t, client),
-				b.underMethodRule(t, client),
-			}
-		})
-	}
+				both := [2]outcome{b.underHostRule(t, client), b.underMethodRule(t, client)}
+				mu.Lock()
+				defer mu.Unlock()
+				seen[client.Name] = both
+			})
+		}
+	})
 	if t.Failed() || len(seen) < len(All()) {
 		return
 	}
