@@ -83,16 +83,27 @@ func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) 
 		return
 	}
 	g.giveReader()
-	g.proxy.events.allow(egress.LayerConnection, rule.Name(), to, "", "")
+	events := g.proxy.events
+	began := events.clock()
+	events.allow(egress.LayerConnection, rule.Name(), to, "", "")
+	sent, received := g.carry(ctx, server, seen)
+	events.end(egress.LayerConnection, rule.Name(), to, began, sent, received)
+}
+
+// carry sends what was seen of the guest and then carries everything else, to the
+// tunnel's end.
+func (g *guest) carry(ctx context.Context, server net.Conn, seen []byte) (sent, received int64) {
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	idle := g.proxy.config.Limits.IdleTimeout
 	if server.SetWriteDeadline(time.Now().Add(idle)) != nil {
-		return
+		return 0, 0
 	}
-	if _, err := server.Write(seen); err != nil {
-		return
+	n, err := server.Write(seen)
+	if err != nil {
+		return int64(n), 0
 	}
-	relay(g.conn, server, idle)
+	sent, received = relay(g.conn, server, idle)
+	return sent + int64(n), received
 }
 
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
@@ -129,15 +140,16 @@ func (g *guest) hello(to destination) ([]byte, *denial) {
 }
 
 // relay carries bytes both ways until both sides have ended, one of them breaks,
-// or nothing moved for as long as idle.
-func relay(guest, server net.Conn, idle time.Duration) {
+// or nothing moved for as long as idle. It says how many it carried.
+func relay(guest, server net.Conn, idle time.Duration) (sent, received int64) {
 	var both sync.WaitGroup
 	var moved pulse
 	stop := func() {
 		guest.Close()
 		server.Close()
 	}
-	both.Go(func() { pump(guest, server, idle, &moved, stop) })
-	pump(server, guest, idle, &moved, stop)
+	both.Go(func() { received = pump(guest, server, idle, &moved, stop) })
+	sent = pump(server, guest, idle, &moved, stop)
 	both.Wait()
+	return sent, received
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -34,12 +35,15 @@ func (g *guest) open(ctx context.Context, to destination) {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return
 	}
+	events := g.proxy.events
+	began := events.clock()
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
 		g.proxy.streams.serve(ctx, conn, raw)
-		return
+	} else {
+		g.proxy.serveHTTP1(ctx, conn, in)
+		conn.Close()
 	}
-	defer conn.Close()
-	g.proxy.serveHTTP1(ctx, conn, in)
+	events.end(in.layer, "", to, began, raw.sent.Load(), raw.received.Load())
 }
 
 func (p *Proxy) certificate(to destination) (*tls.Certificate, *denial) {
@@ -74,13 +78,16 @@ func (p *Proxy) handshake(ctx context.Context, raw net.Conn, cert *tls.Certifica
 	return conn, nil
 }
 
-// replay is a connection of which the first bytes were read already.
+// replay is a connection of which the first bytes were read already. It counts what
+// the guest has sent and received.
 type replay struct {
 	net.Conn
 	seen []byte
 	in   inbound
 	once sync.Once
 	gone chan struct{} // closed with it
+
+	sent, received atomic.Int64
 }
 
 func newReplay(conn net.Conn, seen []byte, in inbound) *replay {
@@ -92,9 +99,19 @@ func (r *replay) Read(p []byte) (int, error) {
 	if len(r.seen) > 0 {
 		n := copy(p, r.seen)
 		r.seen = r.seen[n:]
+		r.sent.Add(int64(n))
 		return n, nil
 	}
-	return r.Conn.Read(p)
+	n, err := r.Conn.Read(p)
+	r.sent.Add(int64(n))
+	return n, err
+}
+
+// Write writes to the guest.
+func (r *replay) Write(p []byte) (int, error) {
+	n, err := r.Conn.Write(p)
+	r.received.Add(int64(n))
+	return n, err
 }
 
 // Close closes the connection.

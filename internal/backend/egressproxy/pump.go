@@ -20,8 +20,8 @@ const quietWindows = 2
 // pump carries one direction. It is io.Copy, which between two sockets moves bytes
 // inside the kernel, in windows of half the idle time: at the end of each it looks
 // whether anything moved. An end on one side is passed on and leaves the other
-// direction open; anything else stops both.
-func pump(to, from net.Conn, idle time.Duration, moved *pulse, stop func()) {
+// direction open; anything else stops both. It says how many bytes it carried.
+func pump(to, from net.Conn, idle time.Duration, moved *pulse, stop func()) (carried int64) {
 	window := max(idle/quietWindows, time.Millisecond)
 	quiet := 0
 	for {
@@ -31,19 +31,20 @@ func pump(to, from net.Conn, idle time.Duration, moved *pulse, stop func()) {
 		stuck := now.Add(2 * window)
 		if from.SetReadDeadline(now.Add(window)) != nil || to.SetWriteDeadline(stuck) != nil {
 			stop()
-			return
+			return carried
 		}
 		n, err := io.Copy(to, from)
 		moved.beats.Add(n)
+		carried += n
 		switch {
 		case err == nil:
 			if half, ok := to.(interface{ CloseWrite() error }); !ok || half.CloseWrite() != nil {
 				stop()
 			}
-			return
+			return carried
 		case !errors.Is(err, os.ErrDeadlineExceeded), !time.Now().Before(stuck):
 			stop()
-			return
+			return carried
 		}
 		quiet++
 		if n > 0 || moved.beats.Load() != before {
@@ -51,7 +52,7 @@ func pump(to, from net.Conn, idle time.Duration, moved *pulse, stop func()) {
 		}
 		if quiet > quietWindows {
 			stop()
-			return
+			return carried
 		}
 	}
 }
