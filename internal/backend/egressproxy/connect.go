@@ -30,16 +30,24 @@ func (g *guest) connect(ctx context.Context, a asked) {
 	if !g.proxy.flights.board(f) {
 		return
 	}
-	defer g.proxy.flights.land(f)
-	if !g.proxy.admits(f) { // the rules were replaced while it boarded
+	passed, began := g.pass(ctx, f, to, rule)
+	g.proxy.flights.land(f) // what has ended is not cut any more
+	if began {
+		g.proxy.events.end(to, passed)
+	}
+}
+
+// pass lets a tunnel go its way, to its end. It returns false where it never began.
+func (g *guest) pass(ctx context.Context, f *flight, to destination, rule *egress.Rule) (passage, bool) {
+	switch {
+	case !g.proxy.admits(f): // the rules were replaced while it boarded
 		g.cut(deny(sandbox.CodeEgressRulesChanged, statusRulesChanged, "the rules were replaced").at(to))
-		return
+		return passage{}, false
+	case f.opened:
+		return g.open(ctx, to)
+	default:
+		return g.through(ctx, to, rule)
 	}
-	if way == wayOpened {
-		g.open(ctx, to)
-		return
-	}
-	g.through(ctx, to, rule)
 }
 
 // connectTarget reads where a CONNECT goes. Its port is stated, and nothing comes
@@ -70,24 +78,23 @@ func (g *guest) cut(d *denial) {
 // through passes a tunnel through untouched, once its first message names the
 // host. The server is reached before the guest is told to go on, so that it gets
 // to read why where it cannot be.
-func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) {
+func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) (passage, bool) {
 	server, err := g.proxy.dialler.dial(ctx, to)
 	if d, ok := errors.AsType[*denial](err); ok {
 		g.refuse(d.about(to.connection()), nil)
-		return
+		return passage{}, false
 	}
 	defer server.Close()
 	seen, d := g.hello(to)
 	if d != nil {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
-		return
+		return passage{}, false
 	}
 	g.giveReader()
-	events := g.proxy.events
-	began := events.clock()
-	events.allow(egress.LayerConnection, rule.Name(), to, "", "")
-	sent, received := g.carry(ctx, server, seen)
-	events.end(egress.LayerConnection, rule.Name(), to, began, sent, received)
+	p := passage{layer: egress.LayerConnection, rule: rule.Name(), began: g.proxy.events.clock()}
+	g.proxy.events.allow(p.layer, p.rule, to, "", "")
+	p.sent, p.received = g.carry(ctx, server, seen)
+	return p, true
 }
 
 // carry sends what was seen of the guest and then carries everything else, to the

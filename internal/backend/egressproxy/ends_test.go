@@ -60,7 +60,7 @@ func TestTheEndOfATunnelIsToldOnceAndIsNoDecision(t *testing.T) {
 		decisions int // the cut is told as well
 		cut       func(t *testing.T, s *scene, guest, server net.Conn)
 	}{
-		"by the guest":  {Limits{}, 1, func(_ *testing.T, _ *scene, guest, _ net.Conn) { guest.Close() }},
+		"by the guest": {Limits{}, 1, func(_ *testing.T, _ *scene, guest, _ net.Conn) { guest.Close() }},
 		"by the server": {Limits{}, 1, func(t *testing.T, _ *scene, guest, server net.Conn) {
 			t.Helper()
 			server.Close()
@@ -74,7 +74,7 @@ func TestTheEndOfATunnelIsToldOnceAndIsNoDecision(t *testing.T) {
 				t.Fatalf("a %T", server)
 			}
 			must(t, tcp.SetLinger(0))
-			tcp.Close()
+			must(t, tcp.Close())
 		}},
 		"by both, one after the other": {Limits{}, 1, func(t *testing.T, _ *scene, guest, _ net.Conn) {
 			t.Helper()
@@ -172,7 +172,7 @@ func TestAnEndThatTheObserverWasTooSlowForIsCounted(t *testing.T) {
 	t.Cleanup(func() { close(observer.until) }) // before the events are closed
 	const told = 8
 	for range told {
-		e.end(egress.LayerConnection, "api", destination{name: goodHost, port: 443}, time.Now(), 1, 1)
+		e.end(destination{name: goodHost, port: 443}, passage{layer: egress.LayerConnection, rule: "api"})
 	}
 	if dropped := e.stats().Dropped; dropped < told-2 { // one is being told, one waits
 		t.Errorf("%d were dropped", dropped)

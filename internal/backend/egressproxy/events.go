@@ -61,16 +61,23 @@ func (e *events) allow(layer egress.Layer, rule string, d destination, method, p
 	e.tell(event)
 }
 
-// end tells that a tunnel has ended, which had begun at a time of the same clock.
-// The rule is empty where the tunnel was opened: its requests had one each.
-func (e *events) end(layer egress.Layer, rule string, d destination, began time.Time, sent, received int64) {
+// passage is a tunnel that began and has ended.
+type passage struct {
+	layer          egress.Layer
+	rule           string // none where it was opened: its requests had one each
+	began          time.Time
+	sent, received int64
+}
+
+// end tells that a tunnel has ended.
+func (e *events) end(d destination, p passage) {
 	if e.observer == nil {
 		return
 	}
 	now := e.clock()
 	event := egress.Event{
-		Time: now, Allowed: true, Rule: rule, Layer: layer, Host: d.host(), Port: d.port,
-		End: &egress.End{Sent: sent, Received: received, Duration: now.Sub(began)},
+		Time: now, Allowed: true, Rule: p.rule, Layer: p.layer, Host: d.host(), Port: d.port,
+		End: &egress.End{Sent: p.sent, Received: p.received, Duration: now.Sub(p.began)},
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -15,16 +15,16 @@ import (
 // open opens a tunnel: the guest's TLS ends here, with a certificate of the
 // sandbox's authority, and each request inside is judged. A host that the
 // authority may not speak for is refused, never passed through.
-func (g *guest) open(ctx context.Context, to destination) {
+func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	cert, d := g.proxy.certificate(to)
 	if d != nil {
 		g.refuse(d, nil)
-		return
+		return passage{}, false
 	}
 	seen, d := g.hello(to)
 	if d != nil {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
-		return
+		return passage{}, false
 	}
 	g.giveReader()
 	in := inbound{layer: egress.LayerOpened, tunnel: to}
@@ -33,17 +33,17 @@ func (g *guest) open(ctx context.Context, to destination) {
 	conn, d := g.proxy.handshake(ctx, raw, cert)
 	if d != nil {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
-		return
+		return passage{}, false
 	}
-	events := g.proxy.events
-	began := events.clock()
+	p := passage{layer: in.layer, began: g.proxy.events.clock()}
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
 		g.proxy.streams.serve(ctx, conn, raw)
 	} else {
 		g.proxy.serveHTTP1(ctx, conn, in)
 		conn.Close()
 	}
-	events.end(in.layer, "", to, began, raw.sent.Load(), raw.received.Load())
+	p.sent, p.received = raw.sent.Load(), raw.received.Load()
+	return p, true
 }
 
 func (p *Proxy) certificate(to destination) (*tls.Certificate, *denial) {
