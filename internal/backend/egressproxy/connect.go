@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
@@ -109,7 +108,7 @@ func (g *guest) carry(ctx context.Context, server net.Conn, seen []byte) (sent, 
 	if err != nil {
 		return int64(n), 0
 	}
-	sent, received = relay(g.conn, server, idle)
+	sent, received = g.proxy.relay(g.conn, server, idle)
 	return sent + int64(n), received
 }
 
@@ -144,19 +143,4 @@ func (g *guest) hello(to destination) ([]byte, *denial) {
 		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
 	}
 	return append(seen, rest...), nil
-}
-
-// relay carries bytes both ways until both sides have ended, one of them breaks,
-// or nothing moved for as long as idle. It says how many it carried.
-func relay(guest, server net.Conn, idle time.Duration) (sent, received int64) {
-	var both sync.WaitGroup
-	var moved pulse
-	stop := func() {
-		guest.Close()
-		server.Close()
-	}
-	both.Go(func() { received = pump(guest, server, idle, &moved, stop) })
-	sent = pump(server, guest, idle, &moved, stop)
-	both.Wait()
-	return sent, received
 }

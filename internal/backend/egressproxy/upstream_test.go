@@ -88,7 +88,14 @@ func (g *gateway) serve(ctx context.Context, conn net.Conn) {
 	}
 	defer server.Close()
 	io.WriteString(conn, "HTTP/1.1 200 go on\r\nVia: 1.1 gateway\r\n\r\n") //nolint:errcheck // the reader tells
-	relay(conn, server, patience)
+	var back sync.WaitGroup
+	back.Go(func() {
+		io.Copy(conn, server) //nolint:errcheck // it ends with either
+		closeWrite(conn)      //nolint:errcheck // the other side is gone then
+	})
+	io.Copy(server, conn) //nolint:errcheck // it ends with either
+	closeWrite(server)    //nolint:errcheck // the other side is gone then
+	back.Wait()
 }
 
 func (g *gateway) all() []string {
