@@ -101,7 +101,7 @@ func bodiless(method string, status int) bool {
 }
 
 // streamBuffer is how much of a body is under way at once.
-const streamBuffer = 32 << 10
+const streamBuffer = 64 << 10
 
 func (p *Proxy) takePiece() *[streamBuffer]byte {
 	piece, ok := p.pieces.Get().(*[streamBuffer]byte)
