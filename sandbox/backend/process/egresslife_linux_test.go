@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -206,7 +205,7 @@ func TestWhereTheEgressProxyIsLostProgramsAreRefused(t *testing.T) {
 		running <- out.text()
 	}()
 	<-started
-	if err := b.outlet.socket.Listener.(*net.UnixListener).Close(); err != nil { //nolint:forcetypeassert // it is one
+	if err := b.outlet.socket.Listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	<-told(b.ID()).more
