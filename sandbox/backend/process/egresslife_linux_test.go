@@ -315,6 +315,40 @@ func TestAnEgressWallThatFellIsNotDeclared(t *testing.T) {
 	}
 }
 
+// Nobody else's directory, and none that the sandboxes' users cannot get to.
+func TestEgressSocketsStandWhereTheirSandboxesCanGet(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody")
+	}
+	open := openDir(t)
+	dir := func(name string, mode os.FileMode) string {
+		at := filepath.Join(open, name)
+		if err := errors.Join(os.Mkdir(at, 0o700), os.Chmod(at, mode)); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	passing, shut, theirs := dir("passing", 0o711), dir("shut", 0o700), dir("theirs", 0o755)
+	if err := os.Chown(theirs, 1_900_000_000, -1); err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(theirs, "state")
+	if err := errors.Join(os.Mkdir(below, 0o711), os.Chmod(below, 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Users: Users{First: 1_900_000_000, Count: 2}}
+	for state, here := range map[string]bool{passing: true, shut: false, below: false} {
+		o, err := newOutlets(c, state)
+		if err != nil || o.missing != nil || (o.in == state) != here {
+			t.Errorf("%s: sockets are in %s, %v, %v", filepath.Base(state), o.in, o.missing, err)
+		}
+	}
+	if o, err := newOutlets(Config{}, shut); err != nil || o.in != shut { // a host that becomes nobody
+		t.Errorf("sockets are in %s, %v", o.in, err)
+	}
+}
+
 func TestEgressBoundsAndRootsAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*EgressConfig){
