@@ -106,8 +106,15 @@ func TestTheAgentAsAProgramTakesNothingElse(t *testing.T) {
 	t.Parallel()
 	b := start(t, asSelf(), guestagent.Options{})
 	for _, args := range [][]string{
-		{"serve"}, {"dial"}, {"dial", "tcp", "7f000001"}, {"dial", "tcp", "7f000001", "65536"}, {"dial", "tcp", "7f00000", "9"},
-		{"dial", "tcp", "7f00000g", "9"}, {"dial", "tcp", "7f000001ff", "9"}, {"dial", "unix", "7f000001", "9"}, {"dial", "tcp", "7f000001", "9", "x"},
+		{"serve"},
+		{"dial"},
+		{"dial", "tcp", "7f000001"},
+		{"dial", "tcp", "7f000001", "65536"},
+		{"dial", "tcp", "7f00000", "9"},
+		{"dial", "tcp", "7f00000g", "9"},
+		{"dial", "tcp", "7f000001ff", "9"},
+		{"dial", "unix", "7f000001", "9"},
+		{"dial", "tcp", "7f000001", "9", "x"},
 	} {
 		var out bytes.Buffer
 		code, err := b.Exec(t.Context(), engine.ExecRequest{Args: append([]string{filepath.Join(b.bin, "agent")}, args...), Dir: "/", Stdout: &out, Stderr: &out})
