@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain", "internal/conformance",
+				"internal/translate", "internal/explain", "internal/learn", "internal/conformance", "sandbox/egress/eventlog",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -75,6 +75,13 @@ func Arrows() []Arrow {
 			Tree: "internal/explain", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext", "internal/show"}),
 			TestLibraries: terraformSource,
 		},
+		{
+			Tree: "internal/learn",
+			Own: join(decision, []string{
+				"sandbox/egress/eventlog", "sandbox/manifest", "internal/plaintext", "internal/show", "internal/explain",
+			}),
+			Libraries: join(hostNames, publicSuffixes), TestLibraries: terraformSource,
+		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
 		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
@@ -83,6 +90,7 @@ func Arrows() []Arrow {
 		// The vocabulary, the documents and the decision.
 		{Tree: "sandbox"},
 		{Tree: "sandbox/egress", Own: []string{"sandbox"}, Libraries: hostNames},
+		{Tree: "sandbox/egress/eventlog", Own: []string{"sandbox", "sandbox/egress"}, Libraries: documents},
 		{Tree: "sandbox/guestpath", Own: []string{"sandbox"}, Libraries: textForms},
 		{Tree: "sandbox/manifest", Own: decision, Libraries: documents},
 		{Tree: "internal/policy", Own: vocabulary, Std: pure},
@@ -272,25 +280,26 @@ var (
 		"github.com/hashicorp/terraform-json",
 		"github.com/zclconf/go-cty",
 	}
-	azure         = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
-	docker        = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
-	images        = []string{"github.com/google/go-containerregistry"}
-	wasm          = []string{"github.com/tetratelabs/wazero"}
-	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
-	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
-	kernel        = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
-	containers    = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
-	stateFile     = []string{"go.etcd.io/bbolt"}
-	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
-	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
-	hostNames     = []string{"golang.org/x/net/idna"}
-	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
-	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
-	documents     = []string{"github.com/go-json-experiment/json"}
-	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
-	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts
-	fileLocks     = []string{"golang.org/x/sys/windows"}
-	waiting       = []string{"golang.org/x/sync"}
+	azure          = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
+	docker         = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
+	images         = []string{"github.com/google/go-containerregistry"}
+	wasm           = []string{"github.com/tetratelabs/wazero"}
+	wasmGuest      = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
+	kernelFilters  = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
+	kernel         = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
+	containers     = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
+	stateFile      = []string{"go.etcd.io/bbolt"}
+	toolCalls      = []string{"github.com/modelcontextprotocol/go-sdk"}
+	commands       = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
+	hostNames      = []string{"golang.org/x/net/idna"}
+	publicSuffixes = []string{"golang.org/x/net/publicsuffix"}
+	nameServers    = []string{"golang.org/x/net/dns/dnsmessage"}
+	textForms      = []string{"golang.org/x/text"} // normal forms and case folding
+	documents      = []string{"github.com/go-json-experiment/json"}
+	otherTools     = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
+	findings       = []string{"github.com/owenrumney/go-sarif"} // for code hosts
+	fileLocks      = []string{"golang.org/x/sys/windows"}
+	waiting        = []string{"golang.org/x/sync"}
 )
 
 // TestLibraries may be imported by the tests of any package and by nothing that
