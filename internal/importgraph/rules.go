@@ -80,7 +80,7 @@ func Arrows() []Arrow {
 			Own: join(decision, []string{
 				"sandbox/egress/eventlog", "sandbox/manifest", "internal/plaintext", "internal/show", "internal/explain",
 			}),
-			Libraries: join(hostNames, publicSuffixes), TestLibraries: terraformSource,
+			Libraries: join(hostNames, publicSuffixes, terraformSource),
 		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
