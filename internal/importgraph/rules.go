@@ -80,7 +80,7 @@ func Arrows() []Arrow {
 			Own: join(decision, []string{
 				"sandbox/egress/eventlog", "sandbox/manifest", "internal/plaintext", "internal/show", "internal/explain",
 			}),
-			Libraries: join(hostNames, publicSuffixes, terraformSource),
+			Libraries: join(hostNames, nameSuffixes, terraformSource),
 		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
@@ -108,7 +108,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting), TestLibraries: containers},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: containers},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -116,7 +116,7 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
-		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, waiting)},
+		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
@@ -280,26 +280,27 @@ var (
 		"github.com/hashicorp/terraform-json",
 		"github.com/zclconf/go-cty",
 	}
-	azure          = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
-	docker         = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
-	images         = []string{"github.com/google/go-containerregistry"}
-	wasm           = []string{"github.com/tetratelabs/wazero"}
-	wasmGuest      = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
-	kernelFilters  = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
-	kernel         = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
-	containers     = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
-	stateFile      = []string{"go.etcd.io/bbolt"}
-	toolCalls      = []string{"github.com/modelcontextprotocol/go-sdk"}
-	commands       = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
-	hostNames      = []string{"golang.org/x/net/idna"}
-	publicSuffixes = []string{"golang.org/x/net/publicsuffix"}
-	nameServers    = []string{"golang.org/x/net/dns/dnsmessage"}
-	textForms      = []string{"golang.org/x/text"} // normal forms and case folding
-	documents      = []string{"github.com/go-json-experiment/json"}
-	otherTools     = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
-	findings       = []string{"github.com/owenrumney/go-sarif"} // for code hosts
-	fileLocks      = []string{"golang.org/x/sys/windows"}
-	waiting        = []string{"golang.org/x/sync"}
+	azure         = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
+	docker        = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
+	images        = []string{"github.com/google/go-containerregistry"}
+	wasm          = []string{"github.com/tetratelabs/wazero"}
+	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
+	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
+	kernel        = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
+	containers    = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
+	stateFile     = []string{"go.etcd.io/bbolt"}
+	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
+	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
+	hostNames     = []string{"golang.org/x/net/idna"}
+	nameSuffixes  = []string{"golang.org/x/net/publicsuffix"}
+	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
+	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
+	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
+	documents     = []string{"github.com/go-json-experiment/json"}
+	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
+	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts
+	fileLocks     = []string{"golang.org/x/sys/windows"}
+	waiting       = []string{"golang.org/x/sync"}
 )
 
 // TestLibraries may be imported by the tests of any package and by nothing that
