@@ -15,6 +15,8 @@ type Answer struct {
 	// Request reads "cdn.example.net:443 (GET /v1)"; without method and path the
 	// connection as a whole is judged.
 	Request string `json:"request"`
+	// Event is what a proxy decided of it, where an event is explained.
+	Event *Event `json:"event,omitempty"`
 	// Allowed reports whether some workload that was asked about may make it.
 	Allowed   bool             `json:"allowed"`
 	Workloads []WorkloadAnswer `json:"workloads"`

@@ -66,25 +66,24 @@ func carriesData(host string) bool {
 
 // little says that nearly nobody asked.
 func (r *Rule) little() []string {
-	if r.total() == 1 {
+	if r.total() == 1 && r.Allowed == 0 {
 		return []string{"asked for once, by one program"}
 	}
 	return nil
 }
 
-// lookAlikes finds a name of another owner that this one could be taken for.
+// lookAlikes finds a name of another owner that this one could be taken for: one that
+// is ruled, was let through or is asked for more.
 func (r *Rule) lookAlikes(rules []Rule) []string {
 	own := registrable(r.Rule.Host)
-	if own == "" {
+	if own == "" || r.Allowed > 0 {
 		return nil
 	}
 	for _, other := range rules {
 		domain := registrable(other.Rule.Host)
-		if domain == "" || domain == own || other.New && other.total() <= r.total() {
-			continue
-		}
-		if alike(own, domain) {
-			return []string{"much like " + domain + ", and another"}
+		trusted := !other.New || other.Allowed > 0 || other.total() > r.total()
+		if trusted && domain != "" && domain != own && alike(own, domain) {
+			return []string{"much like " + domain + ", which is another"}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package learn
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/explain"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
@@ -137,7 +138,7 @@ func (p *Place) decide(m manifest.Manifest) (verdict sandbox.Verdict, reasons []
 			continue
 		}
 		text := f.Locator() + ": " + f.Found
-		if f.Witness != "" {
+		if f.Witness != "" && !strings.Contains(f.Found, f.Witness) {
 			text += "; " + f.Witness + " would become reachable"
 		}
 		reasons = append(reasons, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/explain"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // fewest is how many rules or paths a pattern has to stand for to be suggested.
@@ -41,7 +42,10 @@ func suggest(rules []Rule) []Suggestion {
 		if within || witness.String() == "" || len(list) == maxSuggestions {
 			return
 		}
-		hcl := explain.RuleHCL(explain.RuleKey(strings.TrimPrefix(rule.Host, "*."), nil), rule)
+		hcl := egress.HCLString(rule.Host)
+		if !short(rule) {
+			hcl = explain.RuleHCL(explain.RuleKey(strings.TrimPrefix(rule.Host, "*."), nil), rule)
+		}
 		list = append(list, Suggestion{Rule: rule, HCL: hcl, Replaces: replaces, Opens: witness.String()})
 	}
 	for _, names := range siblings(rules) {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// column is how wide the labels are.
-	column = 10
+	// column and wideColumn are how wide labels are.
+	column, wideColumn = 10, 13
 	// maxReplaced is how many hosts or paths are named that a pattern stands for, and
 	// maxReasons how many reasons.
 	maxReplaced, maxReasons = 6, 8
@@ -44,7 +44,7 @@ func (p *Proposal) notOffered() string {
 	page := show.NewPage(0, 0)
 	page.Gap()
 	page.Line("not offered:")
-	rows := show.NewPage(2, 2)
+	all := page.String()
 	for _, n := range p.NotOffered {
 		text := n.Request
 		if n.More > 0 {
@@ -53,13 +53,20 @@ func (p *Proposal) notOffered() string {
 		if len(n.Programs) > 0 {
 			text += ", asked for by " + programs(n.Programs)
 		}
-		rows.Columns("  ", text+", "+n.Count.text())
-		rows.Row("", n.Why)
+		all += item(text+", "+n.Count.text(), n.Why)
 	}
 	if p.NotListed > 0 {
-		rows.Columns("  ", strings.TrimSpace(show.More(p.NotListed)))
+		all += item(strings.TrimSpace(show.More(p.NotListed)), "")
 	}
-	return page.String() + rows.String()
+	return all
+}
+
+// item is one thing and, further in, what is to be said of it.
+func item(text, of string) string {
+	head, below := show.NewPage(2, 0), show.NewPage(4, 0)
+	head.Row("", text)
+	below.Row("", of)
+	return head.String() + below.String()
 }
 
 func (p *Proposal) suggested() string {
@@ -73,9 +80,9 @@ func (p *Proposal) suggested() string {
 	for _, s := range p.Suggestions {
 		line := show.NewPage(2, 0)
 		line.Line(s.HCL)
-		rows := show.NewPage(4, column)
-		rows.Row("instead of", some(s.Replaces))
-		rows.Row("opens", s.Opens)
+		rows := show.NewPage(4, wideColumn)
+		rows.Row("in place of", some(s.Replaces))
+		rows.Row("opens too", s.Opens)
 		text += line.String() + rows.String()
 	}
 	return text
@@ -96,12 +103,11 @@ func (p *Proposal) left() string {
 	page := show.NewPage(0, 0)
 	page.Gap()
 	page.Line("ruled, and not in the list; events show what happened while they were kept, and nothing else:")
-	rows := show.NewPage(2, 2)
+	text := page.String()
 	for _, u := range p.Unused {
-		rows.Columns("  ", u.Path+": "+u.Rule)
-		rows.Row("", u.Why)
+		text += item(u.Path+": "+u.Rule, u.Why)
 	}
-	return page.String() + rows.String()
+	return text
 }
 
 func (o *Outcome) text() string {
