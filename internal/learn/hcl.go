@@ -48,7 +48,7 @@ func (p *Proposal) attribute(b *strings.Builder, name, opening, closing string, 
 			inner.WriteString(text + "\n")
 		}
 	}
-	for _, u := range p.Unused {
+	for _, u := range p.Unused[:min(len(p.Unused), maxUnused)] {
 		if text, ok := element(Rule{Key: u.key, Rule: u.full}); ok {
 			inner.WriteString(comment("not in it, since " + u.Why + ": " + text))
 		}

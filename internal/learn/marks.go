@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -19,24 +20,44 @@ const (
 	manySiblings = 20
 )
 
-// mark says of new rules why to look twice. Names that are kept, and those that are
+// domain is what somebody registered, as the rules have it.
+type domain struct {
+	names int // how many rules are about it
+	total int64
+	// known: the workload names it, or something of it was let through.
+	known bool
+}
+
+// mark says of new rules why to look twice. Domains that are known, and those that are
 // asked for more, are what others are held against.
 func mark(rules []Rule) {
-	siblings := make(map[string]int)
+	domains := make(map[string]*domain)
 	for _, r := range rules {
-		siblings[registrable(r.Rule.Host)]++
+		name := registrable(r.Rule.Host)
+		if domains[name] == nil {
+			domains[name] = &domain{}
+		}
+		d := domains[name]
+		d.names++
+		d.total = max(d.total, r.total())
+		d.known = d.known || !r.New || r.Allowed > 0
 	}
+	like := make(map[string][]string)
 	for i := range rules {
 		r := &rules[i]
 		if !r.New {
 			continue
 		}
-		r.Check = slices.Concat(r.unusualHost(siblings), r.lookAlikes(rules), r.little())
+		own := registrable(r.Rule.Host)
+		if _, ok := like[own]; !ok {
+			like[own] = lookAlikes(own, domains)
+		}
+		r.Check = slices.Concat(r.unusualHost(domains), like[own], r.little())
 	}
 }
 
 // unusualHost is what the host itself gives to think.
-func (r *Rule) unusualHost(siblings map[string]int) []string {
+func (r *Rule) unusualHost(domains map[string]*domain) []string {
 	host := r.Rule.Host
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if why, special := egress.SpecialAddress(addr); special {
@@ -54,8 +75,8 @@ func (r *Rule) unusualHost(siblings map[string]int) []string {
 	if carriesData(host) {
 		found = append(found, "a name that is long enough to carry data out")
 	}
-	if domain := registrable(host); domain != "" && siblings[domain] >= manySiblings {
-		found = append(found, "one of "+itoa(siblings[domain])+" names below "+domain+", which may carry data out")
+	if own := registrable(host); own != "" && domains[own].names >= manySiblings {
+		found = append(found, "one of "+itoa(domains[own].names)+" rules about "+own+", whose names may carry data out")
 	}
 	return found
 }
@@ -72,18 +93,16 @@ func (r *Rule) little() []string {
 	return nil
 }
 
-// lookAlikes finds a name of another owner that this one could be taken for: one that
-// is ruled, was let through or is asked for more.
-func (r *Rule) lookAlikes(rules []Rule) []string {
-	own := registrable(r.Rule.Host)
-	if own == "" || r.Allowed > 0 {
+// lookAlikes finds a domain of another owner that this one could be taken for: one
+// that is known, or asked for more.
+func lookAlikes(own string, domains map[string]*domain) []string {
+	if own == "" || domains[own].known {
 		return nil
 	}
-	for _, other := range rules {
-		domain := registrable(other.Rule.Host)
-		trusted := !other.New || other.Allowed > 0 || other.total() > r.total()
-		if trusted && domain != "" && domain != own && alike(own, domain) {
-			return []string{"much like " + domain + ", which is another"}
+	for _, name := range slices.Sorted(maps.Keys(domains)) {
+		d := domains[name]
+		if name != "" && name != own && (d.known || d.total > domains[own].total) && alike(own, name) {
+			return []string{"much like " + name + ", which is another"}
 		}
 	}
 	return nil
@@ -96,11 +115,11 @@ func registrable(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return ""
 	}
-	domain, err := publicsuffix.EffectiveTLDPlusOne(strings.TrimPrefix(host, "*."))
+	own, err := publicsuffix.EffectiveTLDPlusOne(strings.TrimPrefix(host, "*."))
 	if err != nil {
 		return ""
 	}
-	return domain
+	return own
 }
 
 // alike reports whether two names are one slip or one look apart.

@@ -14,8 +14,9 @@ import (
 const (
 	// maxHosts is how many hosts are offered, those that were asked for most.
 	maxHosts = 100
-	// maxDeclined is how many destinations are listed that are not offered.
-	maxDeclined = 50
+	// maxDeclined is how many destinations are listed that are not offered, and
+	// maxUnused how many rules of the workload that nothing needed.
+	maxDeclined, maxUnused = 50, 50
 )
 
 // Proposal is what events would have an allowlist say.
@@ -129,9 +130,6 @@ func Propose(t *Tally, at *Place) (Proposal, error) {
 	}
 	candidates, beyond := mostWanted(candidates)
 	not = append(not, beyond...)
-	could = slices.DeleteFunc(could, func(w *wanted) bool {
-		return slices.ContainsFunc(beyond, func(d declined) bool { return d.request == w.request })
-	})
 	rules := build(candidates)
 	present.use(could, not, rules)
 
@@ -163,17 +161,23 @@ func (t *Tally) counted() Events {
 	}
 }
 
-// mostWanted keeps the requests to the hosts that were asked for most.
+// mostWanted keeps the requests to the hosts that were asked for most, of those that
+// were let through before those that were only refused.
 func mostWanted(all []*wanted) (kept []*wanted, beyond []declined) {
-	totals := make(map[string]int64)
+	totals, through := make(map[string]int64), make(map[string]int)
 	for _, w := range all {
 		totals[w.host] = saturated(totals[w.host], w.stats.total())
+		if w.stats.allowed > 0 {
+			through[w.host] = 1
+		}
 	}
 	hosts := make([]string, 0, len(totals))
 	for host := range totals {
 		hosts = append(hosts, host)
 	}
-	slices.SortFunc(hosts, func(a, b string) int { return cmp.Or(cmp.Compare(totals[b], totals[a]), strings.Compare(a, b)) })
+	slices.SortFunc(hosts, func(a, b string) int {
+		return cmp.Or(cmp.Compare(through[b], through[a]), cmp.Compare(totals[b], totals[a]), strings.Compare(a, b))
+	})
 	among := make(map[string]bool)
 	for _, host := range hosts[:min(len(hosts), maxHosts)] {
 		among[host] = true

@@ -104,7 +104,11 @@ func (p *Proposal) left() string {
 	page.Gap()
 	page.Line("ruled, and not in the list; events show what happened while they were kept, and nothing else:")
 	text := page.String()
-	for _, u := range p.Unused {
+	for i, u := range p.Unused {
+		if i == maxUnused {
+			text += item(strings.TrimSpace(show.More(len(p.Unused)-i)), "")
+			break
+		}
 		text += item(u.Path+": "+u.Rule, u.Why)
 	}
 	return text
