@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -116,7 +117,7 @@ func (a *app) learn(ctx context.Context, o learnOptions, args []string) (learn.P
 // sound refuses flags that mean nothing together.
 func (o learnOptions) sound(args []string) error {
 	stdin := 0
-	for _, name := range append(args[:len(args):len(args)], o.runs.manifest) {
+	for _, name := range append(slices.Clip(args), o.runs.manifest) {
 		if name == "-" {
 			stdin++
 		}

@@ -327,3 +327,33 @@ func TestNothingIsLearntFromARunThatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestLearnIsForAWorkloadOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	plugin := provider(t)
+	root := directory(t, map[string]string{
+		"root/main.tf": versions + agents + rest + workload(`egress_mode = "allowlist"
+  egress_hosts = ["packages.example.org"]`),
+	})
+	events := logged(t, through("pip", "packages.example.org", 443), deniedTo("pip", "files.example.net", 443))
+	environ := append(os.Environ(), "TF_CLI_CONFIG_FILE=/dev/null")
+	learnt := func(args ...string) result {
+		return invocation{environ: environ}.run(t, append([]string{"learn", events, "--dir", root, "--provider", plugin}, args...)...)
+	}
+	for _, address := range []string{"sandbox_workload.report", "report"} {
+		got := learnt("--workload", address)
+		if got.code != cli.ExitRefused || !strings.Contains(got.stdout, `"files.example.net"`) ||
+			!strings.Contains(got.stderr, `to admit it, in policy "agents"`) || !strings.Contains(got.stderr, "then    it is admitted") {
+			t.Errorf("%s: exit code %d %s", address, got.code, got.both())
+		}
+	}
+	if got := learnt("--workload", "sandbox_workload.other"); got.code != cli.ExitBadInput || !strings.Contains(got.stderr, "sandbox_workload.report") {
+		t.Errorf("exit code %d %s", got.code, got.both())
+	}
+	refused := directory(t, map[string]string{"root/main.tf": versions + agents + rest + workload(`egress_mode = "allowlist"
+  egress_hosts = ["files.example.net"]`)})
+	got := invocation{environ: environ}.run(t, "learn", events, "--dir", refused, "--provider", plugin, "--workload", "report")
+	if got.code != cli.ExitBadInput || !strings.Contains(got.stderr, "sandboxctl check says") {
+		t.Errorf("exit code %d %s", got.code, got.both())
+	}
+}

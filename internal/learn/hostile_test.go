@@ -76,8 +76,19 @@ func TestARequestThatNoRuleCanNameWidensNothing(t *testing.T) {
 	ordinary := refused("sh", "api.example.com", 443, "GET", "/v1")
 	want := ruleTexts(proposal(t, ordinary))
 	for _, request := range [][]string{
-		{"GET", "/../x"}, {"GET", "/a//b"}, {"GET", "/%2e%2e/x"}, {"GET", "/a;b"}, {"GET", "/%2f"}, {"GET", "*"}, {"get", "/v1"}, {"G T", "/v1"},
-		{"GET", `"/` + strings.Repeat("x", 120) + `"… (4000 bytes)`}, {"GET", "/${x}"}, {"GET", "/%C3"}, {"GET", "/%c3%a9"}, {"GET", ""},
+		{"GET", "/../x"},
+		{"GET", "/a//b"},
+		{"GET", "/%2e%2e/x"},
+		{"GET", "/a;b"},
+		{"GET", "/%2f"},
+		{"GET", "*"},
+		{"get", "/v1"},
+		{"G T", "/v1"},
+		{"GET", `"/` + strings.Repeat("x", 120) + `"… (4000 bytes)`},
+		{"GET", "/${x}"},
+		{"GET", "/%C3"},
+		{"GET", "/%c3%a9"},
+		{"GET", ""},
 	} {
 		p := proposal(t, ordinary, refused("sh", "api.example.com", 443, request...))
 		if got := ruleTexts(p); got != want || len(p.NotOffered) != 1 {

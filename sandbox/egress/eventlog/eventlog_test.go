@@ -159,7 +159,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func TestAMillionLinesAreReadAtSteadyMemory(t *testing.T) {
+func TestAMillionLinesAreReadAtSteadyMemory(t *testing.T) { //nolint:paralleltest // it weighs the memory of the process
 	if testing.Short() {
 		t.Skip("it reads a million lines")
 	}
