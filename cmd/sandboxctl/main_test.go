@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,6 +138,76 @@ func TestWhatAProgramIsRefusedIsLearntWhileNothingIsPermitted(t *testing.T) {
 	if stdout, stderr, code := command(t, "why", "--manifest", path, "--event", line); code != cli.ExitRefused ||
 		!strings.Contains(stdout, "egress.denied") || !strings.Contains(stdout, `egress_hosts = ["files.example.net"]`) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// A run that learns names what leads nowhere where the team closed its egress, and
+// nothing where the platform did.
+func TestWhatThePlatformHasClosedStaysClosedWhileLearning(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	closed := sandbox.Policy{Name: "agents", MinimumIsolation: sandbox.IsolationOSProcess, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}}
+	for name, row := range map[string]struct {
+		platform *sandbox.Policy
+		says     string
+	}{
+		"team":     {nil, `egress_mode = "allowlist"`},
+		"platform": {&sandbox.Policy{Egress: closed.Egress}, "egress.mode_denied"},
+	} {
+		b, err := manifest.Manifest{
+			Policy: closed, HostPolicy: row.platform,
+			Workloads: map[string]sandbox.Spec{"closed": {Kind: "shell", Backend: "process", Requires: &requires}},
+		}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "manifest.json")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := command(t, "learn", "--run", "--manifest", path, "--accept", string(manifest.DigestOf(b)),
+			"--workload", "closed", "--", "bash", "-c", askTwo)
+		if code != cli.ExitRefused || !strings.Contains(stdout+stderr, row.says) || strings.Contains(stdout, "files.example.net") != (row.platform == nil) {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, stdout, stderr)
+		}
+	}
+}
+
+// A program that lacks a host often only says that something went wrong.
+func TestARunSaysWhatItsProxyRefused(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	rules := sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}}
+	b, err := manifest.Manifest{
+		Policy:    sandbox.Policy{MinimumIsolation: sandbox.IsolationOSProcess, Egress: rules},
+		Workloads: map[string]sandbox.Spec{"open": {Kind: "shell", Backend: "process", Requires: &requires, Egress: rules}},
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "manifest.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", "open"}
+	program := []string{"--", "bash", "-c", askTwo}
+	_, stderr, code := command(t, append(args, program...)...)
+	for _, want := range []string{"refused files.example.net:443, once, egress.denied\n", "refused api.example.com:80 (GET /v1/items), once, egress.denied\n"} {
+		if code != cli.ExitProgram || !strings.Contains(stderr, want) {
+			t.Errorf("exit code %d, no %q\n%s", code, want, stderr)
+		}
+	}
+	stdout, _, code := command(t, append(append(args, "--format", "json"), program...)...)
+	var ran struct {
+		ExitCode int `json:"exit_code"`
+		Refused  []struct {
+			Request string `json:"request"`
+		} `json:"refused"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &ran); err != nil || code != cli.ExitProgram || ran.ExitCode != 3 || len(ran.Refused) != 2 {
+		t.Errorf("exit code %d, %v: %s", code, err, stdout)
 	}
 }
 

@@ -36,9 +36,9 @@ comments. It never changes anything.
 EVENTS are files of what "sandboxctl run --events" or a host's eventlog.Writer wrote,
 or - for standard input. With --run they come from a run: the program after -- runs
 as under "sandboxctl run", nothing is permitted that is not now, and what it is
-refused is what is learnt. Where the workload is closed, its rules and its policies'
-are replaced for that run by one that reaches nothing, so that there is a proxy to
-ask.
+refused is what is learnt. Where the workload is closed, its rules and its policy's are
+replaced for that run by one that reaches nothing, so that there is a proxy to ask;
+not where the platform has closed it.
 
 No rule is wider than what was seen, but where rules cannot say it more narrowly: of a
 tunnel the host and the port are all that is seen. Patterns that could stand for

@@ -36,15 +36,20 @@ func (a *app) observe(ctx context.Context, o learnOptions, args []string, t *lea
 	beside := *a
 	beside.format, beside.out, beside.env.Stdout = "text", a.errs, a.env.Stderr
 	err = beside.runWatched(ctx, o.runs, in, args)
-	if e, ok := errors.AsType[*exit](err); ok && e.code == ExitProgram && ctx.Err() == nil {
-		a.end(ctx, err)
-		return nil
+	e, ok := errors.AsType[*exit](err)
+	if !ok || e.code != ExitProgram || ctx.Err() != nil {
+		return err
 	}
-	return err
+	if e.err != nil {
+		a.end(ctx, e) // such as a program that took too long
+	}
+	return nil
 }
 
-// watched makes a run of a closed workload one that is watched. The document must
-// have been accepted as it is.
+// watched makes a run of a closed workload one that is watched: for it alone, the
+// workload and its policy name what leads nowhere. What else they demand stays, and
+// what a platform has closed stays closed: the router then refuses the run. The
+// document must have been accepted as it is.
 func watched(in run, o runOptions) (run, error) {
 	m, err := manifest.Parse(in.document)
 	if err != nil {
@@ -57,9 +62,10 @@ func watched(in run, o runOptions) (run, error) {
 	}
 	spec.Egress.Mode, spec.Egress.Hosts, spec.Egress.Rules = sandbox.EgressAllowlist, []string{nowhere}, nil
 	m.Workloads = map[string]sandbox.Spec{o.workload: spec}
-	m.Policy = admitting(m.Policy)
-	if m.HostPolicy != nil {
-		imposed := admitting(*m.HostPolicy)
+	m.Policy.Egress.Mode, m.Policy.Egress.Hosts, m.Policy.Egress.Rules = sandbox.EgressAllowlist, []string{nowhere}, nil
+	if m.HostPolicy != nil && m.HostPolicy.Egress.Mode == sandbox.EgressAllowlist {
+		imposed := *m.HostPolicy
+		imposed.Egress.Hosts = append(slices.Clip(imposed.Egress.Hosts), nowhere)
 		m.HostPolicy = &imposed
 	}
 	if in.document, err = m.Encode(); err != nil {
@@ -67,11 +73,4 @@ func watched(in run, o runOptions) (run, error) {
 	}
 	in.accept = []manifest.Digest{manifest.DigestOf(in.document)}
 	return in, nil
-}
-
-// admitting is a policy under which workloads may name the name that leads nowhere,
-// and reach nothing else. What else it demands, it demands.
-func admitting(p sandbox.Policy) sandbox.Policy {
-	p.Egress.Mode, p.Egress.Hosts, p.Egress.Rules = sandbox.EgressAllowlist, []string{nowhere}, nil
-	return p
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress/eventlog"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
@@ -37,6 +35,8 @@ type runOptions struct {
 	watch []func(eventlog.Entry)
 	// noOutputs leaves outputs where they are.
 	noOutputs bool
+	// ran is filled in where it is to be printed as JSON.
+	ran *ran
 }
 
 const (
@@ -68,12 +68,12 @@ everything else to standard error. What it writes is escaped, each line behind a
 marker; --raw passes its bytes on as they are. Outputs land below --out in a
 directory of this run, or with --flat in --out itself; nothing is overwritten.
 
-With --events what the sandbox's proxy allowed and refused is written into a new
-file, a line each, for "sandboxctl learn" and "sandboxctl why". Only sandboxes with
-egress_mode allowlist have a proxy.
+Under egress_mode allowlist the sandbox has a proxy. What it refused most is said at the
+end. With --events all that it allowed and refused is written into a new file, a line
+each, for "sandboxctl learn" and "sandboxctl why".
 
 With --format json standard output is one object: the exit code, what the program
-wrote, and what landed. What is no UTF-8 stands there in base64.`
+wrote, what landed, and what was refused. What is no UTF-8 stands there in base64.`
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
@@ -112,22 +112,6 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// upload is one file on its way into the sandbox.
-type upload struct {
-	// flag is how it was asked for.
-	flag    string
-	path    string
-	content []byte
-}
-
-// run is a program and all that it needs, read before anything is started.
-type run struct {
-	document []byte
-	accept   []manifest.Digest
-	program  program
-	uploads  []upload
-}
-
 func (a *app) runProgram(ctx context.Context, o runOptions, args []string) error {
 	if o.raw && a.format == "json" {
 		return badInput("--raw and --format json: bytes that are passed on as they are cannot stand in an object; give one of them")
@@ -136,7 +120,13 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) error
 	if err != nil {
 		return err
 	}
-	return a.runWatched(ctx, o, in, args)
+	var refused refusals
+	if a.watches(in, o) {
+		o.watch = append(o.watch, refused.note)
+	}
+	o.ran = &ran{}
+	err = a.runWatched(ctx, o, in, args)
+	return errors.Join(err, a.printRefused(o, &refused))
 }
 
 // runWatched runs the program, and keeps what the proxy decides where that is asked
@@ -185,90 +175,6 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
 	return a.call(ctx, attachment, o, in.program, in.uploads, &heard)
-}
-
-// program runs to its end in a sandbox.
-type program func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error)
-
-// inputs reads everything before anything is started.
-func (a *app) inputs(o runOptions, args []string) (in run, err error) {
-	switch {
-	case o.timeout <= 0:
-		return in, badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
-	case o.manifest == "-" && args[0] == "-":
-		return in, badInput("the manifest and the program cannot both be standard input")
-	}
-	if in.document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
-		return in, err
-	}
-	if in.program, err = a.programOf(in.document, o, args); err != nil {
-		return in, err
-	}
-	for _, pair := range o.files {
-		from, to, ok := strings.Cut(pair, "=")
-		if !ok || from == "" || to == "" {
-			return in, badInput("--file %s: write SOURCE=PATH", sandbox.Echo(pair))
-		}
-		content, err := a.readFile(from, sandbox.DefaultTransferLimits().MaxTotalBytes)
-		if err != nil {
-			return in, err
-		}
-		in.uploads = append(in.uploads, upload{pair, to, content})
-	}
-	for _, text := range o.accept {
-		digest, err := manifest.ParseDigest(text)
-		if err != nil {
-			return in, inInput("--accept", err)
-		}
-		in.accept = append(in.accept, digest)
-	}
-	return in, nil
-}
-
-// programOf is a command of the sandbox for a workload that has nothing else, and
-// a file of this machine otherwise.
-func (a *app) programOf(document []byte, o runOptions, args []string) (program, error) {
-	spec, known := unjudged(document, o.workload)
-	if can := spec.RequiredCapabilities(); known && can.Has(sandbox.CapabilityExec) && !can.Has(sandbox.CapabilityRunCode) {
-		return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
-			return s.Exec(ctx, sandbox.Command{Args: args, Timeout: o.timeout})
-		}, nil
-	}
-	source, err := a.readFile(args[0], maxProgram)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
-		return s.RunCode(ctx, sandbox.Program{Source: source, Args: args[1:], Timeout: o.timeout})
-	}, nil
-}
-
-// unjudged is what a manifest says of a workload before the router has judged its
-// digest. Acting on it trusts nothing: the router does so before it believes a word,
-// and says what is wrong where the manifest does not tell.
-func unjudged(document []byte, workload string) (sandbox.Spec, bool) {
-	m, err := manifest.Parse(document)
-	if err != nil {
-		return sandbox.Spec{}, false
-	}
-	spec, ok := m.Workloads[workload]
-	return spec, ok
-}
-
-// backendFor is the backend to offer.
-func (a *app) backendFor(document []byte, o runOptions) string {
-	if o.backend != "" {
-		return o.backend
-	}
-	if spec, ok := unjudged(document, o.workload); ok {
-		return spec.Backend
-	}
-	for _, name := range sortedKeys(a.env.Backends) {
-		if a.env.Backends[name].Probe == nil {
-			return name
-		}
-	}
-	return ""
 }
 
 // start makes the backend, and has it tell of what its proxies decide where somebody
@@ -345,7 +251,8 @@ func (a *app) execute(
 		default:
 			landed, err = collect(ctx, s, spec, sink)
 		}
-		return a.printRun(s, result, took, landed, err)
+		o.ran.fill(s, result, took, landed, err)
+		return err
 	}
 	if printErr := a.printProgram(result, o.raw); printErr != nil {
 		return errors.Join(err, printErr)

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"sync"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/learn"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -37,8 +39,12 @@ func (a *app) closeEvents(f *eventFile, failed error) error {
 	err := errors.Join(f.log.Close(), f.file.Sync())
 	info, statErr := f.file.Stat()
 	err = errors.Join(err, statErr, f.file.Close())
-	if err == nil && failed != nil && info.Size() == 0 {
+	switch {
+	case err != nil || info.Size() > 0:
+	case failed != nil:
 		err = os.Remove(f.file.Name())
+	default:
+		fmt.Fprintln(a.errs, "sandboxctl: there are no events; a workload that is closed has no proxy that could tell, and learn --run gives it one")
 	}
 	if allowed+refused > 0 {
 		fmt.Fprintln(a.errs, "sandboxctl: the events of "+show.Count(int64(min(allowed+refused, 1<<62)))+
@@ -61,6 +67,51 @@ func (o runOptions) watchers(backend string, args []string) func(id string) egre
 			tell: o.watch,
 		}
 	}
+}
+
+// watches reports whether the workload's sandboxes have proxies that can be heard.
+func (a *app) watches(in run, o runOptions) bool {
+	spec, known := unjudged(in.document, o.workload)
+	b, ok, err := a.backend(a.backendFor(in.document, o))
+	return known && spec.Egress.Mode == sandbox.EgressAllowlist && ok && err == nil && b.Watch != nil
+}
+
+// refusals counts what the proxy of a run refused. Its memory is bounded.
+type refusals struct {
+	mu    sync.Mutex
+	tally learn.Tally
+}
+
+func (r *refusals) note(e eventlog.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tally.Add(e)
+}
+
+// maxRefused is how many refused requests are shown after a run.
+const maxRefused = 10
+
+// printRefused says what the proxy refused, once nothing more can come: a program that
+// lacks a host often only says that something went wrong. JSON is printed with it.
+func (a *app) printRefused(o runOptions, refused *refusals) error {
+	refused.mu.Lock()
+	defer refused.mu.Unlock()
+	list, beside := refused.tally.Refused(maxRefused)
+	if a.format == "json" {
+		if o.ran.Refused, o.ran.RefusedBeside = list, beside; !o.ran.happened {
+			return nil
+		}
+		return a.printJSON(o.ran)
+	}
+	page := show.NewPage(0, len("refused "))
+	for _, r := range list {
+		page.Row("refused", r.Request+", "+show.Times(r.Count)+", "+string(r.Code))
+	}
+	if beside > 0 {
+		page.Row("refused", "others, "+show.Times(beside))
+	}
+	fmt.Fprint(a.errs, page.String())
+	return nil
 }
 
 // watcher puts the sandbox and the program beside each event.

@@ -76,19 +76,12 @@ func (r *Rule) text() string {
 func (c Count) text() string {
 	var parts []string
 	if c.Refused > 0 {
-		parts = append(parts, "refused "+times(c.Refused))
+		parts = append(parts, "refused "+show.Times(c.Refused))
 	}
 	if c.Allowed > 0 {
-		parts = append(parts, "let through "+times(c.Allowed))
+		parts = append(parts, "let through "+show.Times(c.Allowed))
 	}
 	return strings.Join(parts, " and ") + ", " + between(c.First, c.Last)
-}
-
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return show.Count(n) + " times"
 }
 
 // between says when, to the second.
