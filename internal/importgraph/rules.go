@@ -108,7 +108,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: containers},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores)},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
