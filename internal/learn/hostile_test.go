@@ -242,3 +242,43 @@ func FuzzPropose(f *testing.F) {
 		}
 	})
 }
+
+func TestOneHostAskedInManyWaysLeavesRoomForOthers(t *testing.T) {
+	t.Parallel()
+	var tally learn.Tally
+	for i := range 20_000 {
+		tally.Add(refused("", "api.example.com", 443, "GET", "/"+strconv.Itoa(i)))
+	}
+	tally.Add(refused("", "late.example.org", 443))
+	p, err := learn.Propose(&tally, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(p.HCL, "late.example.org") || p.Events.RefusedUndescribed == 0 {
+		t.Errorf("%+v", p.Events)
+	}
+}
+
+func TestTwoSpellingsOfAHostAreOne(t *testing.T) {
+	t.Parallel()
+	through := refused("", "api.example.com", 443)
+	through.Allowed, through.Code = true, ""
+	tunnel, seen := refused("", "API.example.com.", 443), refused("", "api.example.com", 443, "GET", "/v1")
+	tunnel.Count = 9 // and so the first
+	if got := ruleTexts(proposal(t, tunnel, through, seen)); got != "{api.example.com [443] [*] [*]}" {
+		t.Error(got)
+	}
+}
+
+func TestNoPatternIsSuggestedForNamesThatMayCarryData(t *testing.T) {
+	t.Parallel()
+	for label, suggested := range map[string]int{strings.Repeat("x", 29): 1, strings.Repeat("x", 30): 0} {
+		var entries []eventlog.Entry
+		for i := range 3 {
+			entries = append(entries, refused("", strconv.Itoa(i)+label[1:]+".evil.example.net", 443))
+		}
+		if p := proposal(t, entries...); len(p.Suggestions) != suggested {
+			t.Errorf("%d characters: %+v", len(label), p.Suggestions)
+		}
+	}
+}
