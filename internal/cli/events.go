@@ -39,6 +39,8 @@ func (a *app) readEvent(text string) (eventlog.Entry, error) {
 // requestOf is what an event was about.
 func requestOf(e eventlog.Entry) (egress.Request, error) {
 	switch {
+	case e.End != nil:
+		return egress.Request{}, badInput("--event: it tells that a tunnel has ended, and decides nothing; give the line of its beginning")
 	case e.Summary:
 		return egress.Request{}, badInput("--event: it stands for %d decisions and says of none what was asked for", e.Count)
 	case e.Host == "" || e.Port == 0:

@@ -250,6 +250,7 @@ func TestWhyTakesOneEventThatNamesARequest(t *testing.T) {
 	for says, args := range map[string][]string{
 		"more than one line":   {"--event", logged(t, one, one)},
 		"there is no event":    {"--event", write(t, "e", nil)},
+		"a tunnel has ended":   {"--event", `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":true,"layer":"connection","host":"a.example","port":443,"count":0,"end":{"sent":1,"received":3,"duration_ns":5}}`},
 		"stands for 7":         {"--event", logged(t, sum)},
 		"names no destination": {"--event", logged(t, deniedTo("", "a:b:c", 0))},
 		"host_invalid":         {"--event", logged(t, deniedTo("", "a b", 443))},

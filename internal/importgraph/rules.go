@@ -166,6 +166,11 @@ func Arrows() []Arrow {
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
 		},
+		{
+			// A world, data, and the test that runs them.
+			Tree: "internal/conformance/clients",
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
+		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
 		{Tree: "internal/localmirror"},
@@ -255,7 +260,7 @@ func Bans() []Ban {
 		{
 			Why:   "an engine that holds nothing is for the tests of the suites alone",
 			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
-			Never: []string{"internal/conformance/hostengine/..."},
+			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",

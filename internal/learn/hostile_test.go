@@ -259,6 +259,16 @@ func TestOneHostAskedInManyWaysLeavesRoomForOthers(t *testing.T) {
 	}
 }
 
+func TestTheEndOfATunnelIsNoDecision(t *testing.T) {
+	t.Parallel()
+	end := refused("", "api.example.com", 443)
+	end.Allowed, end.Code, end.Count, end.End = true, "", 0, &egress.End{}
+	p := proposal(t, refused("", "api.example.com", 443, "GET", "/v1"), end)
+	if got := ruleTexts(p); got != "{api.example.com [443] [GET] [/v1]}" || p.Events.Read != 1 {
+		t.Error(got)
+	}
+}
+
 func TestTwoSpellingsOfAHostAreOne(t *testing.T) {
 	t.Parallel()
 	through := refused("", "api.example.com", 443)

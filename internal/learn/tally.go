@@ -91,8 +91,12 @@ func saturated(a, b int64) int64 {
 	return a + b
 }
 
-// Add counts one entry.
+// Add counts one entry. The end of a tunnel is no decision, and counts for nothing:
+// what it was, was told when it began or request by request.
 func (t *Tally) Add(e eventlog.Entry) {
+	if e.End != nil {
+		return
+	}
 	n := int64(e.Count)
 	if t.Only != "" && e.Sandbox.Workload != "" && e.Sandbox.Workload != t.Only {
 		t.elsewhere = saturated(t.elsewhere, 1)

@@ -7,6 +7,7 @@ import (
 
 	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -48,9 +49,12 @@ type line struct {
 	Entry
 }
 
+// nanoseconds is how an event's durations are written, as their name says.
+var nanoseconds = jsonv1.FormatDurationAsNano(true)
+
 // Encode writes an entry as one line with its line break.
 func Encode(e Entry) ([]byte, error) {
-	b, err := json.Marshal(line{APIVersion, Document, e}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	b, err := json.Marshal(line{APIVersion, Document, e}, nanoseconds, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,7 @@ func Decode(b []byte) (Entry, error) {
 		return Entry{}, refusal(sandbox.CodeDocumentTooLarge, nil, "more than "+strconv.Itoa(MaxLine)+" bytes", "a line of at most that")
 	}
 	var l line
-	if err := json.Unmarshal(b, &l); err != nil {
+	if err := json.Unmarshal(b, &l, nanoseconds); err != nil {
 		var head struct {
 			APIVersion string `json:"api_version"`
 			Document   string `json:"document"`
@@ -91,6 +95,12 @@ func (e *Entry) check() error {
 		return refusal(sandbox.CodeDocumentType, sandbox.Path("time"), "no time", "when it was decided")
 	case !slices.Contains(layers, e.Layer):
 		return refusal(sandbox.CodeDocumentType, sandbox.Path("layer"), sandbox.Echo(string(e.Layer)), "connection, request or opened")
+	case e.End != nil && (e.Count != 0 || !e.Allowed || e.Summary):
+		return refusal(sandbox.CodeDocumentType, sandbox.Path("end"), "the end of a tunnel, and a decision", "one of the two")
+	case e.End != nil && (e.End.Sent < 0 || e.End.Received < 0 || e.End.Duration < 0):
+		return refusal(sandbox.CodeOutOfRange, sandbox.Path("end"), "less than nothing", "what a tunnel has carried")
+	case e.End != nil:
+		return nil
 	case e.Count < 1 || int64(e.Count) > sandbox.MaxDocumentInteger:
 		return refusal(sandbox.CodeOutOfRange, sandbox.Path("count"), strconv.Itoa(e.Count), "how many decisions it stands for, at least 1")
 	case e.Allowed && e.Code != "":

@@ -51,12 +51,17 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	w.For(of, "pip").Observe(refused())
 	w.For(of, "").Observe(admitted)
 	w.Observe(summary)
+	end := egress.Event{
+		Time: noon, Allowed: true, Layer: egress.LayerConnection, Host: "a.example", Port: 443,
+		End: &egress.End{Sent: 1 << 40, Received: 3, Duration: 90 * time.Second},
+	}
+	w.Observe(end)
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
 	w.Observe(summary) // nothing after Close
 	got, err := readAll(&log)
-	want := []eventlog.Entry{{Sandbox: of, Program: "pip", Event: refused()}, {Sandbox: of, Event: admitted}, {Event: summary}}
+	want := []eventlog.Entry{{Sandbox: of, Program: "pip", Event: refused()}, {Sandbox: of, Event: admitted}, {Event: summary}, {Event: end}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n%+v\n%+v", err, got, want)
 	}
@@ -65,6 +70,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 const good = `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":false,` +
 	`"code":"egress.denied","layer":"request","host":"a.example","port":80,"method":"GET","path":"/","count":1}`
 
+const ended = `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":true,` +
+	`"layer":"connection","host":"a.example","port":443,"count":0,"end":{"sent":1,"received":3,"duration_ns":5}}`
+
 func TestALineThatIsNoEntryIsNamedAndNothingIsReadAfterIt(t *testing.T) {
 	t.Parallel()
 	change := func(old, now string) string { return strings.Replace(good, old, now, 1) }
@@ -72,28 +80,31 @@ func TestALineThatIsNoEntryIsNamedAndNothingIsReadAfterIt(t *testing.T) {
 		"{}":                               sandbox.CodeDocumentVersion,
 		"null":                             sandbox.CodeDocumentVersion,
 		change("sandbox/v1", "sandbox/v2"): sandbox.CodeDocumentVersion,
-		change(`"document":"egress_event"`, `"document":"policy"`):   sandbox.CodeDocumentVersion,
-		change(`sandbox/v1`, `sandbox/v2`)[:50] + `,"count":"many"}`: sandbox.CodeDocumentSyntax,
-		change(`"count":1`, `"count":1,"count":2`):                   sandbox.CodeDocumentDuplicate,
-		change(`"count":1`, `"count":0`):                             sandbox.CodeOutOfRange,
-		change(`"count":1`, `"count":9007199254740992`):              sandbox.CodeOutOfRange,
-		change(`"count":1`, `"count":99999999999999999999`):          sandbox.CodeDocumentType,
-		change(`"count":1`, `"count":1.5`):                           sandbox.CodeDocumentType,
-		change(`"port":80`, `"port":70000`):                          sandbox.CodeDocumentType,
-		change(`"port":80`, `"port":-1`):                             sandbox.CodeDocumentType,
-		change(`"layer":"request"`, `"layer":"dns"`):                 sandbox.CodeDocumentType,
-		change(`"time":"2026-11-30T12:00:00Z",`, ``):                 sandbox.CodeDocumentType,
-		change(`2026-11-30T12`, `2026-11-31T12`):                     sandbox.CodeDocumentType,
-		change(`"allowed":false`, `"allowed":true`):                  sandbox.CodeDocumentType,
-		change(`"code":"egress.denied",`, ``):                        sandbox.CodeDocumentType,
-		change(`"count":1`, `"count":1,"summary":true`):              sandbox.CodeDocumentType,
-		change(`a.example`, "a\xff.example"):                         sandbox.CodeDocumentSyntax,
-		good + good:                                                  sandbox.CodeDocumentSyntax,
-		good[:len(good)-1]:                                           sandbox.CodeDocumentSyntax,
-		"[" + good + "]":                                             sandbox.CodeDocumentType,
-		"\x00":                                                       sandbox.CodeDocumentSyntax,
-		strings.Repeat("[", 20_000):                                  sandbox.CodeDocumentType,
-		change("a.example", strings.Repeat("a", eventlog.MaxLine)):   sandbox.CodeDocumentTooLarge,
+		change(`"document":"egress_event"`, `"document":"policy"`):                     sandbox.CodeDocumentVersion,
+		change(`sandbox/v1`, `sandbox/v2`)[:50] + `,"count":"many"}`:                   sandbox.CodeDocumentSyntax,
+		change(`"count":1`, `"count":1,"count":2`):                                     sandbox.CodeDocumentDuplicate,
+		change(`"count":1`, `"count":0`):                                               sandbox.CodeOutOfRange,
+		change(`"count":1`, `"count":9007199254740992`):                                sandbox.CodeOutOfRange,
+		change(`"count":1`, `"count":99999999999999999999`):                            sandbox.CodeDocumentType,
+		change(`"count":1`, `"count":1.5`):                                             sandbox.CodeDocumentType,
+		change(`"port":80`, `"port":70000`):                                            sandbox.CodeDocumentType,
+		change(`"port":80`, `"port":-1`):                                               sandbox.CodeDocumentType,
+		change(`"layer":"request"`, `"layer":"dns"`):                                   sandbox.CodeDocumentType,
+		change(`"time":"2026-11-30T12:00:00Z",`, ``):                                   sandbox.CodeDocumentType,
+		change(`2026-11-30T12`, `2026-11-31T12`):                                       sandbox.CodeDocumentType,
+		change(`"allowed":false`, `"allowed":true`):                                    sandbox.CodeDocumentType,
+		change(`"code":"egress.denied",`, ``):                                          sandbox.CodeDocumentType,
+		change(`"count":1`, `"count":1,"summary":true`):                                sandbox.CodeDocumentType,
+		change(`a.example`, "a\xff.example"):                                           sandbox.CodeDocumentSyntax,
+		change(`"count":1`, `"count":1,"end":{"sent":1,"received":1,"duration_ns":1}`): sandbox.CodeDocumentType,
+		strings.Replace(ended, `"received":3`, `"received":-3`, 1):                     sandbox.CodeOutOfRange,
+		strings.Replace(ended, `_ns":5`, `_ns":"5s"`, 1):                               sandbox.CodeDocumentType,
+		good + good:                 sandbox.CodeDocumentSyntax,
+		good[:len(good)-1]:          sandbox.CodeDocumentSyntax,
+		"[" + good + "]":            sandbox.CodeDocumentType,
+		"\x00":                      sandbox.CodeDocumentSyntax,
+		strings.Repeat("[", 20_000): sandbox.CodeDocumentType,
+		change("a.example", strings.Repeat("a", eventlog.MaxLine)): sandbox.CodeDocumentTooLarge,
 	} {
 		got, err := readAll(strings.NewReader(good + "\n\n" + line + "\n" + good + "\n"))
 		r := sandbox.RefusalOf(err)
@@ -107,7 +118,7 @@ func TestALineThatIsNoEntryIsNamedAndNothingIsReadAfterIt(t *testing.T) {
 			t.Errorf("%.90q: an error of %d bytes", line, len(err.Error()))
 		}
 	}
-	for _, line := range []string{good, change(`"count":1`, `"count":1,"weather":{"wet":[true]}`), good + "\r"} {
+	for _, line := range []string{good, ended, change(`"count":1`, `"count":1,"weather":{"wet":[true]}`), good + "\r"} {
 		if got, err := readAll(strings.NewReader(line + "\n" + good)); err != nil || len(got) != 2 {
 			t.Errorf("%q: %v", line, err)
 		}
@@ -234,6 +245,13 @@ func TestWhatIsTooLongForALineIsWrittenAsASummary(t *testing.T) {
 			t.Errorf("%s: %v %.300v", name, err, got)
 		}
 	}
+	var log bytes.Buffer
+	w := eventlog.NewWriter(&log, eventlog.Options{})
+	w.Observe(egress.Event{Time: noon, Allowed: true, Host: long, End: &egress.End{}})
+	w.Observe(refused())
+	if got, err := readAll(&log); err != nil || len(got) != 1 || w.Close() != nil {
+		t.Errorf("an end that is too long: %v %.300v", err, got)
+	}
 }
 
 // halfway takes a part of one write and fails.
@@ -290,6 +308,7 @@ func TestLinesOfManyGoroutinesStayWhole(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(good + "\n" + good))
 	f.Add([]byte(strings.Replace(good, "a.example", `\ud800`, 1) + "\n"))
+	f.Add([]byte(ended + "\n"))
 	f.Add([]byte("\r\n\n[[[[\n"))
 	f.Fuzz(func(t *testing.T, log []byte) {
 		entries, err := readAll(bytes.NewReader(log))

@@ -62,14 +62,14 @@ func (o observer) Observe(e egress.Event) {
 func (w *Writer) Observe(e egress.Event) { w.Write(Entry{Event: e}) }
 
 // Write writes one entry. One that makes too long a line is written as a summary,
-// without what was asked for. Errors are told by [Writer.Close]; after the first,
+// without what was asked for, and an end of a tunnel not at all. Errors are told by [Writer.Close]; after the first,
 // which may have left half a line behind, nothing is written any more.
 func (w *Writer) Write(e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b, err := encoded(e)
 	switch {
-	case w.closed:
+	case w.closed, e.End != nil && errors.Is(err, errTooLong):
 		return
 	case w.err != nil || w.full:
 		w.leave(e)
@@ -142,8 +142,11 @@ var errTooLong = errors.New("an event is longer than a line of the log")
 // encoded is an entry as a line of at most [MaxLine].
 func encoded(e Entry) ([]byte, error) {
 	b, err := Encode(e)
-	if err != nil || len(b) <= MaxLine {
+	switch {
+	case err != nil || len(b) <= MaxLine:
 		return b, err
+	case e.End != nil:
+		return nil, errTooLong // it is no decision, and has no sum
 	}
 	e.Host, e.Port, e.Method, e.Path, e.Change, e.Found, e.Rule, e.Summary = "", 0, "", "", "", "", "", true
 	if b, err = Encode(e); err == nil && len(b) > MaxLine {
