@@ -50,7 +50,7 @@ func (e *Emulator) write(w http.ResponseWriter, c *call, a answer) {
 	w.WriteHeader(a.status)
 	if c.fault.Drop == "mid" {
 		_, _ = w.Write(body[:len(body)/2])
-		abort(w)
+		abortAnswer(w)
 		return
 	}
 	// A client that went away cannot be told.
@@ -89,8 +89,14 @@ func (e *Emulator) writeStream(w http.ResponseWriter, c *call, a answer) {
 	}
 	sent, err := io.Copy(w, from)
 	if err != nil || c.fault.Drop == "mid" || (most >= 0 && sent != most) {
-		abort(w) // a file that ended early must not pass for a whole one
+		abortAnswer(w) // a file that ended early must not pass for a whole one
 	}
+}
+
+// abortAnswer breaks the connection off behind what was written of an answer.
+func abortAnswer(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).Flush() // a connection that is gone needs no breaking
+	abort(w)
 }
 
 // abort breaks the connection off, so that the client cannot take what it has for
@@ -100,9 +106,7 @@ func abort(w http.ResponseWriter) {
 		local.Abort()
 		return
 	}
-	control := http.NewResponseController(w)
-	_ = control.Flush() // what was written before is to arrive
-	conn, _, err := control.Hijack()
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
