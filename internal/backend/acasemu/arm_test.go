@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,7 +35,8 @@ func (w *world) follow(t *testing.T, r reply) []string {
 func TestAGroupIsMadeChangedAndRemovedWithAllInIt(t *testing.T) {
 	t.Parallel()
 	guests := memguests.New(memguests.Options{})
-	w := newWorld(t, acasemu.Config{Guests: guests, Pace: &acasemu.Pace{ARM: acasemu.Delay{Looks: 2}}})
+	state := filepath.Join(t.TempDir(), "state.db")
+	w := newWorld(t, acasemu.Config{State: state, Guests: guests, Pace: &acasemu.Pace{ARM: acasemu.Delay{Looks: 2}}})
 	r := w.put(t, w.arm("g"), `{"location":"Sweden Central","tags":{"a":"b"}}`)
 	if r.status != http.StatusCreated || !strings.Contains(string(r.body), `"provisioningState":"InProgress"`) {
 		t.Fatalf("%d %s", r.status, r.body)
@@ -59,6 +61,8 @@ func TestAGroupIsMadeChangedAndRemovedWithAllInIt(t *testing.T) {
 	}
 	id := w.sandbox(t, "g")
 	w.must(t, w.request(t, "PUT", w.data("g")+"/secrets/svc", `{"values":{"k":"v"}}`))
+	w.must(t, w.request(t, "PUT", w.data("g")+"/volumes/vol", `{"type":"AzureBlob"}`))
+	w.must(t, w.request(t, "POST", w.data("g")+"/volumes/vol/files?path=/f", "x"))
 	deleted := w.ask(t, "DELETE", w.arm("g"), "")
 	if deleted.status != http.StatusAccepted || deleted.header.Get("Location") == "" {
 		t.Fatalf("%d, result at %q", deleted.status, deleted.header.Get("Location"))
@@ -77,6 +81,9 @@ func TestAGroupIsMadeChangedAndRemovedWithAllInIt(t *testing.T) {
 	}
 	if len(guests.IDs()) != 0 {
 		t.Error("a guest outlived its group")
+	}
+	if left, err := filepath.Glob(filepath.Join(state+".d", "*", "*")); err != nil || len(left) > 0 {
+		t.Errorf("files outlived their group: %q, %v", left, err)
 	}
 	w.group(t, "g")
 	if r := w.get(t, w.data("g")+"/secrets"); string(r.body) != `{"secrets":[]}` {

@@ -3,6 +3,7 @@ package acasemu
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -54,13 +55,13 @@ func (e *Emulator) load(tx *store.Tx, c *call) (f found, err error) {
 	return f, err
 }
 
-// sandbox is the sandbox of a request, as far along as the time says. looked counts
-// for changes that wait to be looked at.
-func (e *Emulator) sandbox(ctx context.Context, c *call, looked bool) (found, error) {
-	return e.read(ctx, c, looked, func(*store.Tx, *found) error { return nil })
+// sandbox is the sandbox of a request, as far along as the time says.
+func (e *Emulator) sandbox(ctx context.Context, c *call) (found, error) {
+	return e.read(ctx, c, false, func(*store.Tx, *found) error { return nil })
 }
 
-// read is [Emulator.sandbox] with a reader that sees the same state.
+// read is [Emulator.sandbox] with a reader that sees the same state. looked counts
+// for changes that wait to be looked at.
 func (e *Emulator) read(ctx context.Context, c *call, looked bool, reader func(*store.Tx, *found) error) (f found, err error) {
 	changes := false
 	look := func(tx *store.Tx) error {
@@ -197,7 +198,7 @@ func (e *Emulator) markStopped(s *sandboxRecord, why string, now time.Time) {
 
 // drop removes a sandbox from the state.
 func (e *Emulator) drop(tx *store.Tx, group store.Key, s *sandboxRecord) error {
-	return tx.Delete(kindSandbox, append(group[:len(group):len(group)], s.Doc.ID))
+	return tx.Delete(kindSandbox, append(slices.Clip(group), s.Doc.ID))
 }
 
 // act does to the guest what settling its sandbox asked for.

@@ -2,6 +2,7 @@ package acasemu
 
 import (
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -13,9 +14,7 @@ import (
 // write sends an answer with what the service sends along with every one.
 func (e *Emulator) write(w http.ResponseWriter, c *call, a answer) {
 	header := w.Header()
-	for name, values := range a.header {
-		header[name] = values
-	}
+	maps.Copy(header, a.header)
 	header.Set("x-ms-request-id", c.id)
 	if id := c.request.Header.Get("x-ms-client-request-id"); id != "" {
 		header.Set("x-ms-client-request-id", id)

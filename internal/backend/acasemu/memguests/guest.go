@@ -37,7 +37,7 @@ func (g *guest) Exec(ctx context.Context, req engine.ExecRequest) (int, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	stop := context.AfterFunc(running, func() { cancel(engine.ErrGone) })
+	stop := context.AfterFunc(running, func() { cancel(engine.ErrGone) }) //nolint:contextcheck // it is the guest's own
 	defer stop()
 	req.Env = append(append([]string(nil), g.boot.Env...), req.Env...)
 	code, err := g.of.options.Exec(ctx, &View{guest: g, user: g.user}, req)
@@ -109,7 +109,7 @@ func (g *guest) Write(ctx context.Context, p string, content io.Reader, size int
 	}
 	return g.with(ctx, func(t *tree) error {
 		if how.Parents {
-			if _, err := t.makeDirs(path.Dir(p), "", 0o755); err != nil {
+			if _, err := t.makeDirs(path.Dir(p), ""); err != nil {
 				return err
 			}
 		}
@@ -125,7 +125,7 @@ func (g *guest) Mkdir(ctx context.Context, p string, how acasemu.Writing) error 
 				return err
 			}
 		}
-		made, err := t.makeDirs(p, "", 0o755)
+		made, err := t.makeDirs(p, "")
 		if err == nil && how.Mode != nil {
 			made.mode = made.mode.Type() | how.Mode.Perm()
 		}

@@ -135,7 +135,7 @@ func (t *tree) find(p string, follow bool) (*node, error) {
 }
 
 // makeDirs makes the directories of a path that are missing.
-func (t *tree) makeDirs(p, user string, mode fs.FileMode) (*node, error) {
+func (t *tree) makeDirs(p, user string) (*node, error) {
 	at := ""
 	last := t.root
 	for _, part := range split(p) {
@@ -148,7 +148,7 @@ func (t *tree) makeDirs(p, user string, mode fs.FileMode) (*node, error) {
 			if err := parent.admits(user); err != nil {
 				return nil, err
 			}
-			found = directory(t.now(), mode)
+			found = directory(t.now(), 0o755)
 			found.user = user
 			parent.children[name] = found
 		}
@@ -221,7 +221,7 @@ func (t *tree) remove(p, user string, recursive bool) error {
 
 // mount puts a volume at a path.
 func (t *tree) mount(volume *node, m acasemu.Mount) error {
-	parent, err := t.makeDirs(path.Dir(m.Path), "", 0o755)
+	parent, err := t.makeDirs(path.Dir(m.Path), "")
 	if err != nil {
 		return err
 	}

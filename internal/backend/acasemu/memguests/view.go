@@ -53,7 +53,7 @@ func (v *View) Write(p string, data []byte) error {
 // Mkdir makes a directory and those above it.
 func (v *View) Mkdir(p string) error {
 	return v.with(func(t *tree) error {
-		_, err := t.makeDirs(p, v.user, 0o755)
+		_, err := t.makeDirs(p, v.user)
 		return err
 	})
 }
