@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -35,6 +36,13 @@ type Env struct {
 	Guests  map[string]string
 	// Backends are those this binary can run, by name.
 	Backends map[string]Backend
+	// GuestEngines are what can run inside an emulator's sandboxes, by name.
+	GuestEngines map[string]GuestEngine
+	// Terminal says that somebody watches Stderr, so that a line may change.
+	Terminal bool
+	// Service opens a client of the service for sandboxes on Azure; nil is
+	// [acasapi.New].
+	Service func(acasapi.Config) (*acasapi.Client, error)
 }
 
 // Backend is a backend that this binary can run.
@@ -99,7 +107,8 @@ func Main(ctx context.Context, env Env, args []string) int {
 const long = `sandboxctl answers, from the same rules that plan and run, whether sandboxes are
 confined as their policy says, and runs programs in them.
 
-It needs no cloud and no credentials.`
+It needs no cloud and no credentials, except for what looks at a group on Azure: ls,
+show --sandbox, reap and image.`
 
 const examples = `  sandboxctl show manifest.json                      the posture in words
   sandboxctl check manifest.json                     is every workload admitted?
@@ -110,7 +119,9 @@ const examples = `  sandboxctl show manifest.json                      the postu
   sandboxctl diff deployed.json manifest.json        does anything permit more than before?
   sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
   sandboxctl conformance --backend process           attack a backend on this machine
-  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js`
+  sandboxctl emulate --ca-out ca.pem                 Azure Container Apps Sandboxes on this machine
+  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js
+  sandboxctl reap --group agents --older-than 2h --dry-run   what hosts have left on Azure`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -129,7 +140,8 @@ func (a *app) root() *cobra.Command {
 		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.showCommand(), a.checkCommand(), a.whyCommand(), a.learnCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.conformanceCommand(),
+		a.showCommand(), a.checkCommand(), a.whyCommand(), a.learnCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(),
+		a.emulateCommand(), a.conformanceCommand(), a.lsCommand(), a.reapCommand(), a.imageCommand(),
 		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root
