@@ -73,6 +73,16 @@ func imageSources() []refusal {
 			"the digest in the reference", then(pinned, from("registry.example.com/a@"+digest)), nil,
 		},
 		{
+			"a catalogue name with a tag", imaged(sandbox.Image{Prebuilt: "python:3.13"}),
+			[]string{"image.invalid at image.prebuilt"},
+			"the version as part of the name", prebuilt, nil,
+		},
+		{
+			"a catalogue name with a path", imaged(sandbox.Image{Prebuilt: "library/python"}),
+			[]string{"image.invalid at image.prebuilt"},
+			"", nil, nil,
+		},
+		{
 			"a tag that looks like a digest", then(pinned, from("registry.example.com/a:sha256")),
 			[]string{"image.digest_required at image.digest"},
 			"a catalogue image has no digest to state", then(pinned, prebuilt), nil,

@@ -96,7 +96,7 @@ func (q *question) registryWithin(l *compiledLayer, img sandbox.Image, rule sand
 		}
 	case img.Reference == "":
 	case !l.imagesOpen.registries && rule.Registries == nil:
-	case slices.Contains(rule.Registries, registryOf(img.Reference)):
+	case slices.Contains(rule.Registries, img.Registry()):
 	case l.imagesOpen.registries:
 		q.wait(path, "image_registries of "+l.Source, "whether the registry is permitted")
 	default:

@@ -7,16 +7,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// registryOf is the registry of a reference, host and port in lower case, or ""
-// when the reference does not name one.
-func registryOf(reference string) string {
-	first, _, found := strings.Cut(reference, "/")
-	if !found || (!strings.ContainsAny(first, ".:") && first != "localhost") {
-		return ""
-	}
-	return strings.ToLower(first)
-}
-
 // imageFindings judges how an image is named.
 func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	var findings []sandbox.Finding
@@ -38,6 +28,10 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	if img.Digest != "" && !sandbox.IsDigest(img.Digest) {
 		bad("digest", sandbox.Echo(img.Digest), "sha256:<64 lower-case hex digits>", "copy the digest whole")
 	}
+	if img.Prebuilt != "" && (!sandbox.NamesPrebuilt(img.Prebuilt) || strings.ContainsFunc(img.Prebuilt, unprintable)) {
+		bad("prebuilt", sandbox.Echo(img.Prebuilt), "a catalogue name, of which the version is part: no slash, colon or space",
+			"write it as in python-3.13, or set reference instead")
+	}
 	if _, err := sandbox.ParseGuestUser(img.User); err != nil {
 		bad("user", sandbox.Echo(img.User)+": "+err.Error(), "a user of an image configuration, such as 1000 or 1000:1000",
 			"correct the image, or the copy of its user")
@@ -45,7 +39,7 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	if img.Reference == "" {
 		return findings
 	}
-	if strings.ContainsFunc(img.Reference, func(r rune) bool { return r <= ' ' || r > '~' }) || strings.Contains(img.Reference, "://") {
+	if strings.ContainsFunc(img.Reference, unprintable) || strings.Contains(img.Reference, "://") {
 		bad("reference", sandbox.Echo(img.Reference), "host/path:tag or host/path@digest in ASCII", "remove the scheme, spaces and other characters")
 		return findings
 	}
@@ -60,6 +54,9 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	return findings
 }
 
+// unprintable are the characters that no name of an image has.
+func unprintable(r rune) bool { return r <= ' ' || r > '~' }
+
 // registryFindings judges the registries that a policy lists.
 func registryFindings(registries []string, known sandbox.Known) []sandbox.Finding {
 	root := at("image_registries")
@@ -69,7 +66,7 @@ func registryFindings(registries []string, known sandbox.Known) []sandbox.Findin
 	var findings []sandbox.Finding
 	for i, r := range registries {
 		path := root.Append(sandbox.Index(i))
-		if !known.Has(path) || r != "" && registryOf(r+"/x") == r {
+		if !known.Has(path) || r != "" && (sandbox.Image{Reference: r + "/x"}).Registry() == r {
 			continue
 		}
 		findings = append(findings, sandbox.Finding{
