@@ -35,9 +35,11 @@ func (d *pureData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 }
 
 func (d *pureData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	guard, diags := platformPolicyFrom(req.ProviderData)
+	l, diags := lookupsFrom(req.ProviderData)
 	resp.Diagnostics.Append(diags...)
-	d.guard = guard
+	if l != nil {
+		d.guard = l.guard
+	}
 }
 
 // ValidateConfig reports what certainly cannot be read, offline.

@@ -2,15 +2,19 @@ package provider
 
 import (
 	"context"
+	"net/http"
 	"os"
 
+	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/imageregistry"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -20,7 +24,12 @@ const TypeName = "sandbox"
 // New returns a factory of providers of the given version, as servers want it.
 func New(version string) func() provider.Provider {
 	return func() provider.Provider {
-		return &sandboxProvider{version: version, getenv: os.Getenv, readFile: readPolicyFile}
+		return &sandboxProvider{
+			version: version, getenv: os.Getenv, readFile: readPolicyFile,
+			registries: imageregistry.Config{
+				Keychain: authn.DefaultKeychain, Proxy: http.ProxyFromEnvironment, UserAgent: "terraform-provider-sandbox/" + version,
+			},
+		}
 	}
 }
 
@@ -36,6 +45,8 @@ type sandboxProvider struct {
 	version  string
 	getenv   func(string) string
 	readFile func(string) ([]byte, error)
+	// registries is how registries are asked; which ones is the block's to say.
+	registries imageregistry.Config
 }
 
 // providerModel is the provider block.
@@ -44,6 +55,7 @@ type providerModel struct {
 	PolicyDigest types.String `tfsdk:"policy_digest"`
 	Embedded     types.Object `tfsdk:"embedded"`
 	ACAS         types.Object `tfsdk:"acas"`
+	Registries   types.Map    `tfsdk:"registries"`
 }
 
 // findings refuse two homes for the same objects.
@@ -79,6 +91,7 @@ func (p *sandboxProvider) Schema(_ context.Context, _ provider.SchemaRequest, re
 				MarkdownDescription: "SHA-256 that the file must have, `sha256:` and 64 hex digits. " +
 					"The environment variable `" + envPolicyDigest + "` is the same for `" + envPolicyFile + "`.",
 			},
+			"registries": registriesAttribute(),
 		},
 		Blocks: map[string]schema.Block{
 			"embedded": schema.SingleNestedBlock{
@@ -98,7 +111,8 @@ func (p *sandboxProvider) ValidateConfig(ctx context.Context, req provider.Valid
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	resp.Diagnostics.Append(refusals(block.findings())...)
+	_, _, findings := registriesFrom(req.Config.Raw)
+	resp.Diagnostics.Append(refusals(append(block.findings(), findings...))...)
 }
 
 // Configure reads what is imposed on every object. It is the one place where the
@@ -112,7 +126,15 @@ func (p *sandboxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	}
 	guard := p.platformPolicy(block)
 	resp.ResourceData = guard
-	resp.DataSourceData = guard
+	resp.DataSourceData = p.lookups(req.Config.Raw, guard)
+}
+
+// lookups is whom data sources may ask.
+func (p *sandboxProvider) lookups(block tftypes.Value, guard *platformPolicy) *lookups {
+	access, open, _ := registriesFrom(block) // what is wrong with it was refused when it was validated
+	registries := p.registries
+	registries.Registries = access
+	return &lookups{guard: guard, registries: imageregistry.New(registries), registriesOpen: open, catalogue: shippedCatalogue{}}
 }
 
 func (p *sandboxProvider) platformPolicy(block providerModel) *platformPolicy {
@@ -142,7 +164,10 @@ func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource 
 
 // DataSources lists the data sources.
 func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{newBackendData, newCapabilityCheckData, newPostureDiffData}
+	return []func() datasource.DataSource{
+		newBackendData, newCapabilityCheckData, newPostureDiffData,
+		newImageData, newPrebuiltImageData, newPrebuiltImagesData,
+	}
 }
 
 // Functions lists the functions.

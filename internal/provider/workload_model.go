@@ -74,6 +74,8 @@ func imageOf(o *object) sandbox.Image {
 		User:      image.text("user"),
 		Platform:  image.text("platform"),
 	}
+	// What the data sources say of an image beside what it is.
+	image.ignore("name", "root", "variants", "catalogue_source", "catalogue_date", "catalogue_digest")
 	image.done()
 	return i
 }
