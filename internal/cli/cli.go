@@ -61,6 +61,10 @@ type Backend struct {
 		ctx context.Context, notice func(text string), observer func(id string) egress.Observer,
 	) (b router.Backend, stop func(context.Context) error, err error)
 
+	// FirstStart is why the first start on a machine takes a while, to be read after
+	// "starting the sandbox"; empty where it does not.
+	FirstStart string
+
 	// Programs, Bounds and Holds are what conformance needs to know of it: sources
 	// in its language, what one sandbox may use up as Start configures it, and what
 	// the names begin with of all that it makes on the machine.
