@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
 )
@@ -109,6 +111,8 @@ func TestTheAuthorityIsGoodForItsNamesAlone(t *testing.T) {
 		}
 	}
 }
+
+var _ policy.Transporter = (*acasemu.Transport)(nil)
 
 // local is a world without a network.
 func local(t *testing.T, cfg acasemu.Config) *world {

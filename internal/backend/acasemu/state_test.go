@@ -131,8 +131,14 @@ func TestManyClientsAtOnceLeaveNothing(t *testing.T) {
 			for range 4 {
 				path := w.data("g") + "/sandboxes/" + w.sandbox(t, "g")
 				for _, step := range [][3]string{
-					{"PUT", "/files?path=/a", "x"}, {"POST", "/executeShellCommand", `{"command":"say x"}`}, {"POST", "/stop", ""}, {"POST", "/resume", ""},
-					{"POST", "/ports/add", `{"port":80}`}, {"POST", "/lifecycle", `{}`}, {"GET", "", ""}, {"DELETE", "", ""},
+					{"PUT", "/files?path=/a", "x"},
+					{"POST", "/executeShellCommand", `{"command":"say x"}`},
+					{"POST", "/stop", ""},
+					{"POST", "/resume", ""},
+					{"POST", "/ports/add", `{"port":80}`},
+					{"POST", "/lifecycle", `{}`},
+					{"GET", "", ""},
+					{"DELETE", "", ""},
 				} {
 					if r := w.ask(t, step[0], path+step[1], step[2]); r.status >= 300 {
 						t.Errorf("%s %s: %d %s", step[0], step[1], r.status, r.body)
