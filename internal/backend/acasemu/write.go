@@ -22,9 +22,8 @@ func (e *Emulator) write(w http.ResponseWriter, c *call, a answer) {
 	if c.plane == wire.Data {
 		header.Set("mise-correlation-id", c.trace[3:35])
 	}
-	if c.fault.Skew != 0 {
-		header.Set("Date", c.now.Format(http.TimeFormat))
-	}
+	// Its own clock, by which what it made is dated: clients count ages by it.
+	header.Set("Date", c.now.Format(http.TimeFormat))
 	if a.stream != nil {
 		e.writeStream(w, c, a)
 		return
