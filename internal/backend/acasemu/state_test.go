@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
@@ -74,6 +77,26 @@ func TestEmulatorsShareAState(t *testing.T) {
 		if r := w.get(t, w.data("g")+"/sandboxes/count"); string(r.body) != "60" {
 			t.Errorf("%s sandboxes of 60", r.body)
 		}
+	}
+}
+
+func TestAStateThatOthersHoldIsToldOf(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state.db")
+	w := newWorld(t, acasemu.Config{State: state, StateWait: 20 * time.Millisecond, Pace: atOnce()})
+	w.group(t, "g")
+	held, err := bbolt.Open(state, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.get(t, w.arm("g")); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "in use by another process") {
+		t.Errorf("a held state: %d %s", r.status, r.body)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.get(t, w.arm("g")); r.status != http.StatusOK {
+		t.Errorf("a state that was let go: %d", r.status)
 	}
 }
 
