@@ -10,6 +10,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/wasm"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
@@ -36,11 +37,14 @@ func onLinux(runtime process.Runtime) cli.Backend {
 			return report.Declarations, err
 		},
 		Start: func(ctx context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
-			b, err := process.New(ctx, processConfig(runtime, notice))
-			if err != nil {
-				return nil, nil, err
-			}
-			return b, b.Close, nil
+			return startProcess(ctx, processConfig(runtime, notice))
+		},
+		Watch: func(
+			ctx context.Context, notice func(string), observer func(string) egress.Observer,
+		) (router.Backend, func(context.Context) error, error) {
+			config := processConfig(runtime, notice)
+			config.Egress.Observer = observer
+			return startProcess(ctx, config)
 		},
 		Bounds: processBounds(), Holds: "sandbox-host-",
 	}
@@ -50,6 +54,14 @@ func onLinux(runtime process.Runtime) cli.Backend {
 		}
 	}
 	return b
+}
+
+func startProcess(ctx context.Context, config process.Config) (router.Backend, func(context.Context) error, error) {
+	b, err := process.New(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, b.Close, nil
 }
 
 func processConfig(runtime process.Runtime, notice func(string)) process.Config {

@@ -19,6 +19,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
@@ -47,6 +48,12 @@ type Backend struct {
 	// Start makes it. notice may be called with lines for a person. stop is never
 	// nil where err is.
 	Start func(ctx context.Context, notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
+
+	// Watch is Start of a backend whose sandboxes have proxies: observer is asked, by
+	// the sandbox's id, who is told of what they decide. Nil where there are none.
+	Watch func(
+		ctx context.Context, notice func(text string), observer func(id string) egress.Observer,
+	) (b router.Backend, stop func(context.Context) error, err error)
 
 	// Programs, Bounds and Holds are what conformance needs to know of it: sources
 	// in its language, what one sandbox may use up as Start configures it, and what
@@ -101,6 +108,7 @@ const examples = `  sandboxctl show manifest.json                      the postu
   sandboxctl check ./policies                        plan a directory of pure objects and judge it
   terraform show -json plan | sandboxctl check -     judge a plan
   sandboxctl why --manifest manifest.json --host cdn.example.net
+  sandboxctl learn events.jsonl                      the allowlist that a program asked for
   sandboxctl diff deployed.json manifest.json        does anything permit more than before?
   sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
   sandboxctl conformance --backend process           attack a backend on this machine
@@ -124,7 +132,7 @@ func (a *app) root() *cobra.Command {
 		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.emulateCommand(), a.conformanceCommand(),
+		a.showCommand(), a.checkCommand(), a.whyCommand(), a.learnCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.emulateCommand(), a.conformanceCommand(),
 		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root

@@ -53,6 +53,12 @@ const (
   0  nothing is permitted that was not
   2  bad input
   3  something is permitted that was not`
+	learnExitHelp = `Exit codes:
+  0  the list is printed, and the workload permits as much already, where it is known
+  1  the list is printed, and with it the workload would be refused
+  2  bad input, or the program did not run
+  3  the list is printed, and with it the workload would be admitted and permit more
+  130  interrupted by a signal`
 	runExitHelp = `Exit codes:
   0  the program ended with 0 and its outputs landed
   1  the manifest or the workload is refused: nothing ran

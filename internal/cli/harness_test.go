@@ -7,13 +7,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
@@ -63,6 +66,22 @@ func (i invocation) run(t *testing.T, args ...string) result {
 			Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
 				//nolint:contextcheck // it is in memory
 				return sandboxtest.Backend(t, i.engine), func(context.Context) error { return nil }, nil
+			},
+			Watch: func(
+				_ context.Context, _ func(string), observer func(string) egress.Observer,
+			) (router.Backend, func(context.Context) error, error) {
+				//nolint:contextcheck // it is in memory
+				return sandboxtest.Backend(t, i.engine), func(context.Context) error {
+					started := func(r sandboxtest.Request) bool { return r.Op == sandboxtest.OpStart }
+					if !slices.ContainsFunc(i.engine.Requests(), started) {
+						return nil
+					}
+					observer("s-1").Observe(egress.Event{
+						Time: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), Code: sandbox.CodeEgressDenied, Layer: egress.LayerConnection,
+						Host: "asked.example.net", Port: 443, Count: 1,
+					})
+					return nil
+				}, nil
 			},
 		}},
 	}, args)

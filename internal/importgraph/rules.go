@@ -65,7 +65,8 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain", "internal/conformance", "internal/backend/acasemu",
+				"internal/translate", "internal/explain", "internal/learn", "internal/conformance", "sandbox/egress/eventlog",
+				"internal/backend/acasemu",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -75,6 +76,13 @@ func Arrows() []Arrow {
 			Tree: "internal/explain", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext", "internal/show"}),
 			TestLibraries: terraformSource,
 		},
+		{
+			Tree: "internal/learn",
+			Own: join(decision, []string{
+				"sandbox/egress/eventlog", "sandbox/manifest", "internal/plaintext", "internal/show", "internal/explain",
+			}),
+			Libraries: join(hostNames, nameSuffixes, terraformSource),
+		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
 		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
@@ -83,6 +91,7 @@ func Arrows() []Arrow {
 		// The vocabulary, the documents and the decision.
 		{Tree: "sandbox"},
 		{Tree: "sandbox/egress", Own: []string{"sandbox"}, Libraries: hostNames},
+		{Tree: "sandbox/egress/eventlog", Own: []string{"sandbox", "sandbox/egress"}, Libraries: documents},
 		{Tree: "sandbox/guestpath", Own: []string{"sandbox"}, Libraries: textForms},
 		{Tree: "sandbox/manifest", Own: decision, Libraries: documents},
 		{Tree: "internal/policy", Own: vocabulary, Std: pure},
@@ -100,7 +109,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting), TestLibraries: containers},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores)},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -108,7 +117,7 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
-		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, waiting)},
+		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
@@ -157,6 +166,11 @@ func Arrows() []Arrow {
 				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
+		},
+		{
+			// A world, data, and the test that runs them.
+			Tree: "internal/conformance/clients",
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
 		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
@@ -247,7 +261,7 @@ func Bans() []Ban {
 		{
 			Why:   "an engine that holds nothing is for the tests of the suites alone",
 			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
-			Never: []string{"internal/conformance/hostengine/..."},
+			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",
@@ -284,8 +298,10 @@ var (
 	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	hostNames     = []string{"golang.org/x/net/idna"}
+	nameSuffixes  = []string{"golang.org/x/net/publicsuffix"}
 	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
-	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
+	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
+	textForms     = []string{"golang.org/x/text"}                  // normal forms and case folding
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts

@@ -125,3 +125,11 @@ func outputText(name string, o sandbox.Output) string {
 	}
 	return text + " (" + strings.Join(more, ", ") + ")"
 }
+
+// Times is how often something happened.
+func Times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return Count(n) + " times"
+}

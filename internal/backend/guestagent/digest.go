@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "2af9d11b1d81385c2a58b14e5af921a53642d7d8681acad5895c9db444055575",
-		size:   2076834,
+		sha256: "17fed2dd6f89c8e82fb42acfb71d718074870cc4fbce03cc133d60464ec6816c",
+		size:   2085026,
 	},
 	"arm64": {
-		sha256: "fe14f41c98e9841904ab903d0c6cc87dfc25a8d206ef87cddb85d90f4268f040",
+		sha256: "98ac6e6ecad245b71b80aa77e2df7e9521a452321740c27dbd267d0039a0a6d1",
 		size:   2031778,
 	},
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/launch"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/owner"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -45,6 +46,10 @@ func (h *host) findPlace(drops bool) error {
 		return nil
 	}
 	for _, dir := range []string{h.stateDir, os.TempDir(), "/var/tmp", "/var/lib"} {
+		dir, err := owner.Held(dir)
+		if err != nil {
+			continue
+		}
 		if open, err := openToAll(dir); err == nil && open {
 			h.bundlesIn = dir
 			return nil
@@ -76,15 +81,21 @@ func openToAll(dir string) (bool, error) {
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Flags&unix.ST_NOEXEC != 0 {
 		return false, err
 	}
-	for ; ; dir = filepath.Dir(dir) {
+	return passable(dir), nil
+}
+
+// passable reports whether everybody gets through to a directory.
+func passable(dir string) bool {
+	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err != nil || info.Mode().Perm()&0o001 == 0 {
-			return false, err
+			return false
 		}
 		if dir == "/" {
-			return true, nil
+			return true
 		}
 	}
+	return false
 }
 
 // makeBundles makes the directory that the host's record names. Nobody else could
@@ -104,8 +115,8 @@ func (h *host) makeBundles() error {
 	return nil
 }
 
-// removeBundles removes what hosts that are gone noted, if it is what a host makes.
-func removeBundles(dir string) error {
+// removeNoted removes a directory that a host noted, if it is what a host makes.
+func removeNoted(dir string) error {
 	if dir == "" {
 		return nil
 	}
@@ -115,13 +126,13 @@ func removeBundles(dir string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at a host's bundles: %w", err)
+		return fmt.Errorf("look at what a host noted: %w", err)
 	}
 	if !filepath.IsAbs(dir) || s.Mode&unix.S_IFMT != unix.S_IFDIR || int(s.Uid) != os.Geteuid() {
-		return errors.New("remove a host's bundles: what is noted is not a directory of this user")
+		return errors.New("remove what a host noted: it is not a directory of this user")
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove a host's bundles: %w", err)
+		return fmt.Errorf("remove what a host noted: %w", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egresstrial"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -12,6 +13,11 @@ type Report struct {
 	// held, and os_process when limits are missing.
 	Declarations sandbox.Declarations
 	Checks       []Check
+	// Egress is what was tried of sandboxes with an allowlist. The rung does not
+	// depend on it; the egress modes and guarantees do.
+	Egress []Check
+
+	walls []egresstrial.Wall
 }
 
 // Check is one thing that was tried.
@@ -40,7 +46,8 @@ func (r *Report) add(name string, held bool, shown, remedy string) {
 	r.Checks = append(r.Checks, Check{Name: name, Shown: shown, Held: held, Remedy: remedy})
 }
 
-// reference tells in one line what was seen, and what keeps the rung down.
+// reference tells in one line what was seen, what keeps the rung down, and what
+// egress lacks.
 func (r *Report) reference(version string) string {
 	seen, missing := []string{"probed at start: " + version}, []string{}
 	for _, c := range r.Checks {
@@ -49,6 +56,11 @@ func (r *Report) reference(version string) string {
 			continue
 		}
 		missing = append(missing, c.Name+": "+c.Shown+"; to have it, "+c.Remedy)
+	}
+	for _, c := range r.Egress {
+		if !c.Held {
+			missing = append(missing, "not of the rung, but of egress: "+c.Name+": "+c.Shown+"; to have it, "+c.Remedy)
+		}
 	}
 	return strings.Join(append(seen, missing...), "; ")
 }
@@ -64,9 +76,7 @@ func (r *Report) declare(config Config, version string) {
 		d.Isolation = sandbox.IsolationContainer
 	}
 	d.IsolationEvidence = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: r.reference(version)}
-	for g := range d.Guarantees {
-		d.Guarantees[g] = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: "probed at start: a network namespace with loopback only"}
-	}
+	r.declareEgress(&d)
 	ceiling := sandbox.DefaultTransferLimits()
 	for _, stated := range []**sandbox.TransferLimits{&d.FilesIn, &d.FilesOut} {
 		limits := (*stated).Or(ceiling)
