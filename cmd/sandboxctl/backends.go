@@ -19,7 +19,10 @@ import (
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
 		process.Name: onLinux(process.RuntimeBubblewrap),
-		wasm.Name:    {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
+		wasm.Name: {
+			Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript(),
+			FirstStart: "; the first start on a machine compiles the guest, which takes a while",
+		},
 	}
 }
 

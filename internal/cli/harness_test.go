@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -39,6 +40,10 @@ type invocation struct {
 	environ []string
 	engine  *sandboxtest.Engine
 	ctx     context.Context //nolint:containedctx // a test's
+	// service opens the client of the service on Azure, and terminal says that the
+	// command believes to be watched.
+	service  func(acasapi.Config) (*acasapi.Client, error)
+	terminal bool
 }
 
 type result struct {
@@ -60,6 +65,7 @@ func (i invocation) run(t *testing.T, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	code := cli.Main(i.ctx, cli.Env{
 		Stdin: strings.NewReader(i.stdin), Stdout: &stdout, Stderr: &stderr, Environ: i.environ,
+		Service: i.service, Terminal: i.terminal,
 		Version: "1.2.3", Guests: map[string]string{"javascript": "sha256:" + strings.Repeat("0", 64)},
 		Backends: map[string]cli.Backend{"memory": {
 			Declarations: func() sandbox.Declarations { return sandboxtest.Declarations(i.engine) },

@@ -68,6 +68,8 @@ func Plural(n int, noun string) string {
 	}
 	if before, ok := strings.CutSuffix(noun, "y"); ok {
 		noun = before + "ie"
+	} else if strings.HasSuffix(noun, "x") {
+		noun += "e"
 	}
 	return Count(int64(n)) + " " + noun + "s"
 }
