@@ -221,5 +221,5 @@ func TestMain(m *testing.M) {
 	if name := filepath.Base(os.Args[0]); strings.HasPrefix(name, standIn) || isStandIn() {
 		os.Exit(actAsBubblewrap())
 	}
-	os.Exit(m.Run())
+	os.Exit(runInOwnNetwork(m))
 }

@@ -28,6 +28,7 @@ func outletMutants() []mutant {
 		wrong("the network is the machine's beside the proxy", "EGRESS_SOCKETS/no-connection-goes-past-the-proxy EGRESS_SOCKETS/no-datagram-leaves EGRESS_SOCKETS/the-proxy-speaks-for-its-own-sandbox-alone "+
 			"EGRESS_NAMES/no-name-server-is-asked-directly EGRESS_WITHOUT/without-the-variables-nothing-is-reachable", func(t *testing.T) conformance.Subject {
 			t.Helper()
+			needOwnNetwork(t)
 			return egressStandIn(t, "shared-network")
 		}),
 		wrong("two sandboxes share a socket", "EGRESS_HOSTS/what-one-sandbox-may-another-may-not", func(t *testing.T) conformance.Subject {
@@ -64,6 +65,7 @@ func outletMutants() []mutant {
 		}),
 		wrong("datagrams leave the machine's way", "EGRESS_SOCKETS/no-datagram-leaves "+shown("udp-denied"), func(t *testing.T) conformance.Subject {
 			t.Helper()
+			needOwnNetwork(t)
 			return withEgress(t, config(t), func(e *process.Engine) *wraps { return &wraps{Engine: e, exec: datagramsOutside} })
 		}),
 		wrong("a proxy outlives its end", "EGRESS_WITHOUT/without-the-proxy-nothing-is-reachable", func(t *testing.T) conformance.Subject {
