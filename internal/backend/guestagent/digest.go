@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "2af9d11b1d81385c2a58b14e5af921a53642d7d8681acad5895c9db444055575",
-		size:   2076834,
+		sha256: "573eb9914ea91292519a37b45cfec8f7c3bef61a2ea029c73aa8ed324534f6c3",
+		size:   2371746,
 	},
 	"arm64": {
-		sha256: "fe14f41c98e9841904ab903d0c6cc87dfc25a8d206ef87cddb85d90f4268f040",
-		size:   2031778,
+		sha256: "cc8cafb6751704ca8d03c0b58fdbe0bccf754c182aa485e5dd469e3d9c5b8c80",
+		size:   2359458,
 	},
 }

@@ -53,7 +53,7 @@ func (c *Client) exec(ctx context.Context, cmd engine.ExecRequest) (int, error) 
 	}
 	k, err := c.begin(ctx, wire.Exec{
 		Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin != nil,
-		GraceMillis: uint32(c.options.StopGrace.Milliseconds()), Window: outputWindow,
+		GraceMillis: uint32(c.options.StopGrace.Milliseconds()), Window: outputWindow, As: c.options.RunAs.wire(),
 	}.Request(), shape)
 	if err != nil {
 		return 0, err

@@ -35,6 +35,8 @@ type Entry struct {
 	// makes it read-only once everything stands in it.
 	Bytes  int64
 	Sealed bool
+	// Shared lets every user of the guest write to it, as to /tmp.
+	Shared bool
 }
 
 // Kind is what an [Entry] is. The zero value is nothing and is refused by
