@@ -36,6 +36,7 @@ require (
 	golang.org/x/sync v0.25.0
 	golang.org/x/sys v0.49.0
 	google.golang.org/grpc v1.79.3
+	software.sslmate.com/src/go-pkcs12 v0.7.4
 )
 
 require (

@@ -143,6 +143,7 @@ const (
 	CodeEgressUpstreamFailed    Code = "egress.upstream_failed"
 	CodeEgressProxyLimit        Code = "egress.proxy_limit"
 	CodeEgressRulesChanged      Code = "egress.rules_changed"
+	CodeEgressProxyLost         Code = "egress.proxy_lost"
 
 	// Outputs.
 
@@ -298,6 +299,7 @@ var codeTable = [...]codeInfo{
 	{CodeEgressUpstreamFailed, ErrUnavailable, "Server could not be reached", "The rules admit the request, and the server refused the connection, was not who it should be, or broke off."},
 	{CodeEgressProxyLimit, ErrLimit, "Request is over a limit of the proxy", "The head was too large, the body too long, something took too long, or too much was under way at once."},
 	{CodeEgressRulesChanged, ErrPermission, "New rules no longer admit the connection", "The rules were replaced while the connection was open, and the new ones do not admit it."},
+	{CodeEgressProxyLost, ErrUnavailable, "Sandbox's egress proxy has ended", "The proxy ended before its sandbox. Nothing is reachable from it any more, so no further program is started in it; its files can still be read. Acquire another sandbox."},
 	{CodeOutputSinkRequired, ErrValue, "Outputs land but there is no sink", "A workload that lands outputs needs somewhere to put them before anything runs."},
 	{CodeOutputUndeclared, ErrValue, "Outputs are named at call time without leave", "Only a workload with outputs_named_at_call_time may name further outputs when it is called."},
 	{CodeOutputMissing, ErrOS, "Required output was not written", "The program did not write a file it declared."},

@@ -100,7 +100,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest"}), Libraries: join(kernel, waiting), TestLibraries: containers},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: containers},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -108,7 +108,7 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
-		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, waiting)},
+		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
@@ -285,6 +285,7 @@ var (
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
 	hostNames     = []string{"golang.org/x/net/idna"}
 	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
+	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
 	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML

@@ -32,6 +32,7 @@ var engineErrors = [...]engineError{
 	{engine.ErrStack, sandbox.CodeGuestStackLimit, "calls nested too deeply", "calls within the stack", "nest less deeply"},
 	{engine.ErrCrashed, sandbox.CodeGuestCrashed, "a language runtime that crashed", "a program that the runtime can take", "simplify the program"},
 	{engine.ErrQueued, sandbox.CodeGuestQueuedTimeout, "a deadline that passed in the queue", "a turn before the deadline", "try again, unchanged"},
+	{engine.ErrNoEgress, sandbox.CodeEgressProxyLost, "an egress proxy that has ended", "a sandbox that reaches what its rules admit", "dispose the sandbox, then acquire"},
 	{engine.ErrUnreachable, sandbox.CodeGuestFailed, "an engine that could not be asked", "an engine that answers", "see the underlying error"},
 	{engine.ErrRefused, sandbox.CodeGuestFailed, "an engine that said no", "an engine that does its part", "see the underlying error"},
 }

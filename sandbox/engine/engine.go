@@ -204,4 +204,5 @@ var (
 	ErrGone         = errors.New("the sandbox is gone")
 	ErrUnreachable  = errors.New("the engine could not be asked")
 	ErrRefused      = errors.New("the engine said no")
+	ErrNoEgress     = errors.New("what the sandbox reached its network through has ended")
 )

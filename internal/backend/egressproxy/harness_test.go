@@ -100,7 +100,7 @@ func newScene(tb testing.TB, world *egressworld.World, s setting) *scene {
 	served := make(chan error, 1)
 	go func() {
 		err := proxy.Serve(context.Background(), socket)
-		if errors.Is(err, errClosed) { // the test was over before it began
+		if errors.Is(err, ErrClosed) { // the test was over before it began
 			err = nil
 		}
 		served <- err

@@ -18,10 +18,6 @@ type Socket struct {
 // socketName is what the socket is called in its directory.
 const socketName = "proxy.sock"
 
-// maxSocketPath is what Linux takes; other systems take a few bytes less, and say
-// so themselves.
-const maxSocketPath = 107
-
 // Listen makes a directory below parent that only this user may enter, and a
 // socket in it. The socket itself may be written by anybody, since a sandbox runs
 // as another user: whom it reaches is decided by whom it is mounted for.
@@ -31,11 +27,7 @@ func Listen(parent string) (*Socket, error) {
 		return nil, fmt.Errorf("make the directory of an egress socket: %w", err)
 	}
 	socket := &Socket{directory: directory}
-	if len(socket.Path()) > maxSocketPath {
-		return nil, errors.Join(fmt.Errorf("listen for the guest: the path of its socket has %d bytes, and the system takes %d: choose a shorter directory", len(socket.Path()), maxSocketPath), os.RemoveAll(directory))
-	}
-	socket.Listener, err = net.Listen("unix", socket.Path()) //nolint:noctx // it waits for nobody
-	if err != nil {
+	if socket.Listener, err = listenIn(directory); err != nil {
 		return nil, errors.Join(fmt.Errorf("listen for the guest: %w", err), os.RemoveAll(directory))
 	}
 	if err := os.Chmod(socket.Path(), 0o666); err != nil {
@@ -43,6 +35,9 @@ func Listen(parent string) (*Socket, error) {
 	}
 	return socket, nil
 }
+
+// Directory is the socket's own.
+func (s *Socket) Directory() string { return s.directory }
 
 // Path is where the socket is, to be mounted into the sandbox.
 func (s *Socket) Path() string { return filepath.Join(s.directory, socketName) }

@@ -122,8 +122,8 @@ func (p *Proxy) Reload(rules *egress.Set) (ended int) {
 	return ended
 }
 
-// errClosed is returned by Serve once the proxy is closed.
-var errClosed = errors.New("the egress proxy is closed")
+// ErrClosed is returned by Serve once the proxy is closed.
+var ErrClosed = errors.New("the egress proxy is closed")
 
 // Serve takes the guest's connections from a listener, until ctx ends or the proxy
 // is closed, and returns when the last of them has ended. It closes the listener.
@@ -131,7 +131,7 @@ var errClosed = errors.New("the egress proxy is closed")
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	defer listener.Close()
 	if !p.begin() {
-		return errClosed
+		return ErrClosed
 	}
 	defer p.guests.Done()
 	ctx, cancel := context.WithCancel(ctx)

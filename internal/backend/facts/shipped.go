@@ -11,7 +11,7 @@ var shipped = [...]struct {
 }{
 	{"acas", "Azure Container Apps Sandboxes: a microVM for each sandbox, as the service documents it", acas},
 	{"docker", "containers of a Docker Engine on a shared kernel, without network", docker},
-	{"process", "processes of a Linux host in namespaces of their own, without network", process},
+	{"process", "processes of a Linux host in namespaces of their own, with no network but an egress proxy", process},
 	{"wasm", "a WebAssembly guest inside the host process, without network", wasm},
 }
 
@@ -71,19 +71,25 @@ func docker() sandbox.Declarations {
 
 // process claims what holds on every Linux host the backend agrees to start on.
 // Namespaces, seccomp and cgroup limits raise it to container, but only a probe
-// of the machine shows them.
+// of the machine shows them. A sandbox has no network, and with an allowlist a
+// socket of a proxy, which is this project's own on every host.
 func process() sandbox.Declarations {
 	capabilities := sandbox.SetOf(
 		sandbox.CapabilityExec, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut,
 		sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete, sandbox.CapabilityReclaim,
+		sandbox.CapabilityEgressPorts, sandbox.CapabilityEgressMethods, sandbox.CapabilityEgressPaths, sandbox.CapabilityEgressAddresses,
 	)
+	guarantees := noNetwork(documented("Linux, a network namespace with loopback only"))
+	for _, g := range []sandbox.Guarantee{sandbox.GuaranteeSNIBound, sandbox.GuaranteeMethodConfined, sandbox.GuaranteePathConfined} {
+		guarantees[g] = documented("the egress proxy of this release, behind a socket that is all a sandbox has")
+	}
 	return sandbox.Declarations{
 		Backend:           "process",
 		Isolation:         sandbox.IsolationOSProcess,
 		IsolationEvidence: documented("bubblewrap, namespaces of an unprivileged user"),
 		Capabilities:      &capabilities,
-		EgressModes:       sandbox.SetOf(sandbox.EgressClosed),
-		Guarantees:        noNetwork(documented("Linux, a network namespace with loopback only")),
+		EgressModes:       sandbox.SetOf(sandbox.EgressClosed, sandbox.EgressAllowlist),
+		Guarantees:        guarantees,
 		OSFamilies:        sandbox.SetOf(sandbox.OSFamilyPOSIX),
 		IsolationScopes:   sandbox.SetOf(sandbox.ScopeConversation, sandbox.ScopeCall),
 		WriteAuthority:    sandbox.WriteAuthorityGuest,

@@ -1,8 +1,9 @@
 // Package process runs programs of this Linux machine in sandboxes made of
 // namespaces, a seccomp filter and a cgroup, built by bubblewrap: isolation rung
 // container where a probe shows all of that, os_process where something is
-// missing. There is no network. A sandbox takes some ten milliseconds to make and
-// a program in it under one to start.
+// missing. There is no network; a sandbox with an allowlist speaks to a proxy of its
+// own in this process, see [EgressConfig]. A sandbox takes some ten milliseconds to
+// make and a program in it under one to start.
 //
 // Programs see this machine's /usr and next to nothing else, or a root file
 // system that is given; they write to memory only. A sandbox lives until it is
@@ -49,6 +50,9 @@ type Config struct {
 	// WorkBytes, TmpBytes and SharedBytes bound its work directory, /tmp and
 	// /dev/shm; 0 is 256, 128 and 64 MiB. Together they stay below MemoryBytes.
 	WorkBytes, TmpBytes, SharedBytes int64
+
+	// Egress is how sandboxes with an allowlist reach what is on it.
+	Egress EgressConfig
 
 	// Runtime is what sandboxes are built with; empty is bubblewrap.
 	Runtime Runtime

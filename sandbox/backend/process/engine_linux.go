@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -55,8 +56,8 @@ func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Sta
 	switch {
 	case !req.Image.IsZero():
 		return engine.Started{}, errors.New("process sandboxes are not made from images")
-	case req.Egress.Mode != sandbox.EgressClosed && req.Egress.Mode != sandbox.EgressUnspecified:
-		return engine.Started{}, fmt.Errorf("process sandboxes have no network: egress mode %v cannot be served", req.Egress.Mode)
+	case req.Egress.Mode > sandbox.EgressAllowlist:
+		return engine.Started{}, fmt.Errorf("process sandboxes have no network of their own: egress mode %v cannot be served", req.Egress.Mode)
 	case req.OSFamily != sandbox.OSFamilyPOSIX && req.OSFamily != sandbox.OSFamilyUnspecified:
 		return engine.Started{}, fmt.Errorf("process sandboxes are POSIX: %v cannot be served", req.OSFamily)
 	}
@@ -65,7 +66,7 @@ func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Sta
 		return engine.Started{}, err
 	}
 	if g != nil {
-		return engine.Started{Guest: g, Origin: sandbox.OriginAdopted, Labels: maps.Clone(g.labels)}, nil
+		return g.adopt(req)
 	}
 	defer e.watched.Done()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -128,7 +129,7 @@ func (e *Engine) enter(ctx context.Context, name string) (g *guest, id uint64, e
 func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (_ *guest, err error) {
 	g := &guest{
 		removing: make(chan struct{}, 1),
-		engine:   e, name: req.Name, labels: maps.Clone(req.Labels), workDir: req.WorkDir,
+		engine:   e, name: req.Name, labels: maps.Clone(req.Labels), workDir: req.WorkDir, egress: req.Egress,
 		id: req.Name + "/" + e.host.owner.ID + "-" + strconv.FormatUint(id, 10),
 	}
 	defer func() {
@@ -139,10 +140,14 @@ func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (
 		}
 	}()
 	request := launch.Request{Dir: req.WorkDir, Limits: e.rlimits()}
-	if request.View, err = view.Make(e.host.view, req.WorkDir, e.config.sizes()); err != nil {
+	if g.user, err = e.host.users.take(); err != nil {
 		return nil, err
 	}
-	if g.user, err = e.host.users.take(); err != nil {
+	if g.outlet, err = e.openOutlet(ctx, g, req.Egress); err != nil {
+		return nil, err
+	}
+	sees := slices.Concat(e.host.view, g.outlet.shown())
+	if request.View, err = view.Make(sees, req.WorkDir, e.config.sizes()); err != nil {
 		return nil, err
 	}
 	request.Credential = g.user.credential()
@@ -162,7 +167,7 @@ func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (
 		}
 		return nil, err
 	}
-	return g, nil
+	return g, g.outlet.connect(ctx, g.Client)
 }
 
 // limits are what a sandbox's cgroup enforces.

@@ -12,6 +12,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/launch"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/view"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -25,10 +26,12 @@ type guest struct {
 	name    string
 	labels  map[string]string
 	workDir string
+	egress  sandbox.Egress
 
 	user    *user
 	group   *cgroup.Group
 	sandbox *launch.Sandbox
+	outlet  *outlet // nil without a network
 
 	killsAtEnd atomic.Int64 // of the group, which goes
 
@@ -69,7 +72,10 @@ func (g *guest) lost() bool {
 // memory is [engine.ErrMemory]; with gVisor the kernel can only kill the sandbox,
 // and it is [engine.ErrGone] too.
 func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
-	cmd.Env = environment(g.workDir, cmd.Env)
+	if g.outlet.ended() {
+		return 0, engine.ErrNoEgress
+	}
+	cmd.Env = environment(g.workDir, g.outlet.variables(), cmd.Env)
 	before := g.memoryKills()
 	code, err := g.Client.Exec(ctx, cmd)
 	const killed = 128 + 9
@@ -90,12 +96,13 @@ func (g *guest) memoryKills() int64 {
 	return max(g.group.Events().MemoryKills, g.killsAtEnd.Load())
 }
 
-// environment is what programs expect to be set, under what is asked for.
-func environment(workDir string, asked []string) []string {
-	standard := []string{
+// environment is what programs expect to be set and what they are told, under what
+// is asked for.
+func environment(workDir string, told, asked []string) []string {
+	standard := append([]string{
 		"PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
 		"HOME=" + workDir, "USER=" + view.User, "LANG=C.UTF-8", "TMPDIR=/tmp",
-	}
+	}, told...)
 	env := slices.DeleteFunc(standard, func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
 		return slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(a, name+"=") })
@@ -126,6 +133,7 @@ func (g *guest) remove(ctx context.Context) error {
 		g.killsAtEnd.Store(g.memoryKills())
 		errs = append(errs, g.group.Remove(ctx))
 	}
+	errs = append(errs, g.outlet.close(ctx))
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove a sandbox: %w", err)
 	}

@@ -76,15 +76,21 @@ func openToAll(dir string) (bool, error) {
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Flags&unix.ST_NOEXEC != 0 {
 		return false, err
 	}
-	for ; ; dir = filepath.Dir(dir) {
+	return passable(dir), nil
+}
+
+// passable reports whether everybody gets through to a directory.
+func passable(dir string) bool {
+	for ; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		if err != nil || info.Mode().Perm()&0o001 == 0 {
-			return false, err
+			return false
 		}
 		if dir == "/" {
-			return true, nil
+			return true
 		}
 	}
+	return false
 }
 
 // makeBundles makes the directory that the host's record names. Nobody else could
@@ -104,8 +110,8 @@ func (h *host) makeBundles() error {
 	return nil
 }
 
-// removeBundles removes what hosts that are gone noted, if it is what a host makes.
-func removeBundles(dir string) error {
+// removeNoted removes a directory that a host noted, if it is what a host makes.
+func removeNoted(dir string) error {
 	if dir == "" {
 		return nil
 	}
@@ -115,13 +121,13 @@ func removeBundles(dir string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at a host's bundles: %w", err)
+		return fmt.Errorf("look at what a host noted: %w", err)
 	}
 	if !filepath.IsAbs(dir) || s.Mode&unix.S_IFMT != unix.S_IFDIR || int(s.Uid) != os.Geteuid() {
-		return errors.New("remove a host's bundles: what is noted is not a directory of this user")
+		return errors.New("remove what a host noted: it is not a directory of this user")
 	}
 	if err := os.RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove a host's bundles: %w", err)
+		return fmt.Errorf("remove what a host noted: %w", err)
 	}
 	return nil
 }

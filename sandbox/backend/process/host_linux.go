@@ -42,6 +42,8 @@ type host struct {
 	bundles string          // the directory of gVisor's bundles once it is made
 
 	bundlesIn string // where that directory is, or empty with bubblewrap
+
+	outlets outlets // of sandboxes with an allowlist
 }
 
 // launcher starts what becomes a sandbox's process 1: another program than
@@ -79,6 +81,9 @@ func newHost(ctx context.Context, c Config) (_ *host, err error) {
 		if err := h.findPlace(c.Users.Count > 0); err != nil {
 			return nil, err
 		}
+	}
+	if h.outlets, err = newOutlets(c, h.stateDir); err != nil {
+		return nil, err
 	}
 	if err := h.own(c); err != nil {
 		return nil, err
@@ -130,7 +135,7 @@ func (h *host) own(c Config) (err error) {
 		return err
 	}
 	h.owner, err = owner.Enter(h.stateDir, func(id string) owner.Record {
-		record := owner.Record{Mark: mark(id), Bundles: h.bundlesOf(id)}
+		record := owner.Record{Mark: mark(id), Bundles: h.bundlesOf(id), Sockets: h.outlets.of(id)}
 		if h.missing == nil {
 			record.Cgroups = h.place.Host(id).Directories()
 		}
@@ -139,7 +144,10 @@ func (h *host) own(c Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := h.makeBundles(); err != nil || h.missing != nil {
+	if err := h.makeBundles(); err != nil {
+		return err
+	}
+	if err := h.outlets.make(h.owner.ID); err != nil || h.missing != nil {
 		return err
 	}
 	h.group = h.place.Host(h.owner.ID)
@@ -191,10 +199,13 @@ func (h *host) close(ctx context.Context) error {
 		h.group = nil
 	}
 	if h.bundles != "" {
-		if err := removeBundles(h.bundles); err != nil {
+		if err := removeNoted(h.bundles); err != nil {
 			return err
 		}
 		h.bundles = ""
+	}
+	if err := h.outlets.close(); err != nil {
+		return err
 	}
 	var errs []error
 	if h.runsc != nil {
@@ -219,7 +230,7 @@ func reap(ctx context.Context, stateDir string) error {
 		if err := errors.Join(spawn.EndMarked(ctx, gone.Mark), cgroup.Reap(ctx, gone.Cgroups)); err != nil {
 			return err
 		}
-		return removeBundles(gone.Bundles)
+		return errors.Join(removeNoted(gone.Bundles), removeNoted(gone.Sockets))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -72,6 +73,11 @@ func (w *World) Close() {
 
 // Roots verify the world's servers.
 func (w *World) Roots() *x509.CertPool { return w.roots }
+
+// RootPEM is the certificate of the world's authority.
+func (w *World) RootPEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.root.Raw})
+}
 
 // Address takes an address that nobody has yet: a public one.
 func (w *World) Address() netip.Addr {

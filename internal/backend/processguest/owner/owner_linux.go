@@ -33,6 +33,8 @@ type Record struct {
 	Cgroups []string `json:"cgroups,omitempty"`
 	// Bundles is its directory for what sandboxes are made of.
 	Bundles string `json:"bundles,omitempty"`
+	// Sockets is its directory for the sockets of egress proxies.
+	Sockets string `json:"sockets,omitempty"`
 }
 
 // Host is this host's own part of the directory. [Host.Close] gives it up.

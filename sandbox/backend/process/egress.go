@@ -1,0 +1,57 @@
+package process
+
+import (
+	"context"
+	"net"
+	"net/netip"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+// EgressConfig says how sandboxes with egress mode allowlist reach what their
+// rules admit: each through a proxy of its own in this process, which is all that
+// it can reach. The zero value is complete, and tells nobody of decisions.
+//
+// A proxy lives as long as its sandbox. Where it ends before, programs are refused
+// with [sandbox.CodeEgressProxyLost], and those that run reach nothing more.
+type EgressConfig struct {
+	// Observer is asked, when a sandbox with an allowlist starts, who is told of
+	// what its proxy decides. The id is the sandbox's for as long as it lives, as
+	// sandbox.SessionInfo.InstanceID has it; no other ever has the same. A nil
+	// function or a nil answer is nobody. Deleting a sandbox waits until its
+	// observer has been told everything.
+	Observer func(id string) egress.Observer
+
+	// Resolver looks up the names that rules admit; nil asks the servers of
+	// /etc/resolv.conf, without a search list or a hosts file.
+	Resolver EgressResolver
+	// RootsPEM are the authorities that verify servers, by the proxy where rules
+	// ask for methods or paths, and by guests that are shown them beside the
+	// sandbox's own authority. Nil is this machine's for the proxy, and for guests
+	// those of RootFS if it has any.
+	RootsPEM []byte
+	// Connect opens a connection to an address that was judged already; nil is this
+	// machine's network. It is for tests, which put a world of their own here, and
+	// for hosts that reach the internet another way. Whatever it connects to, names
+	// have to lead to public addresses.
+	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+
+	// Together bounds what all sandboxes use together.
+	Together EgressBounds
+}
+
+// EgressResolver gives the addresses of a rooted name, such as "api.example.com.".
+// A net.Resolver is one, but for its search list and hosts file.
+type EgressResolver interface {
+	LookupNetIP(ctx context.Context, network, rooted string) ([]netip.Addr, error)
+}
+
+// EgressBounds bound what all sandboxes of an engine use at once. A field that is
+// zero has the default beside it.
+type EgressBounds struct {
+	Connections int // open from guests: 4096
+	Requests    int // under way: 8192
+	Handshakes  int // of TLS that is opened: 128
+	Lookups     int // of names: 256
+	Dials       int // of servers: 512
+}

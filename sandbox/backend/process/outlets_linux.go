@@ -1,0 +1,100 @@
+package process
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// outlets are what the outlets of all sandboxes of a host share.
+type outlets struct {
+	pool  *egressproxy.Pool
+	roots *x509.CertPool // nil is the system's
+
+	in      string // the directory of dir, or empty where there is none
+	dir     string // where sockets are, once it is made
+	missing error  // why no sandbox can have an allowlist
+}
+
+const socketsPrefix = "sandbox-egress-"
+
+// newOutlets looks for where the sockets of this host's sandboxes can be. Sandboxes
+// that become another user need a place that this user can get to. Where there is
+// none the host serves sandboxes without a network alone.
+func newOutlets(c Config, stateDir string) (outlets, error) {
+	o := outlets{}
+	var err error
+	b := c.Egress.Together
+	o.pool, err = egressproxy.NewPool(egressproxy.PoolLimits{
+		Connections: b.Connections, Requests: b.Requests, Handshakes: b.Handshakes, Lookups: b.Lookups, Dials: b.Dials,
+	})
+	if err != nil {
+		return o, sandbox.Finding{
+			Code: sandbox.CodeOutOfRange, Path: sandbox.Path("Egress", "Together"), Found: "a negative bound",
+			Required: "a positive number, or 0 for the default", Remedy: "change the process backend's configuration",
+		}.Refusal(err)
+	}
+	if c.Egress.RootsPEM != nil {
+		o.roots = x509.NewCertPool()
+		if !o.roots.AppendCertsFromPEM(c.Egress.RootsPEM) {
+			return o, sandbox.Finding{
+				Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("Egress", "RootsPEM"), Found: "no certificate",
+				Required: "certificates of authorities, PEM", Remedy: "give some, or leave it out for this machine's",
+			}.Refusal(nil)
+		}
+	}
+	if c.Users.Count == 0 {
+		o.in = stateDir
+		return o, nil
+	}
+	for _, dir := range []string{stateDir, os.TempDir(), "/var/tmp", "/var/lib"} {
+		if passable(dir) {
+			o.in = dir
+			return o, nil
+		}
+	}
+	o.missing = sandbox.Finding{
+		Code: sandbox.CodeEgressNotEnforced, Path: sandbox.Path("egress_mode"),
+		Found:    "no directory that sandboxes' users can get to, for the sockets of their egress proxies",
+		Required: "allowlist",
+		Remedy:   "give the host a StateDir of mode 0711 below directories that everybody can enter, or set TMPDIR to one",
+	}.Refusal(nil)
+	return o, nil
+}
+
+// of is the directory of a host of this id, or empty.
+func (o *outlets) of(id string) string {
+	if o.in == "" {
+		return ""
+	}
+	return filepath.Join(o.in, socketsPrefix+id)
+}
+
+// make makes the directory that the host's record names.
+func (o *outlets) make(id string) error {
+	dir := o.of(id)
+	if dir == "" {
+		return nil
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make the directory for egress sockets: %w", err)
+	}
+	o.dir = dir
+	if err := os.Chmod(dir, 0o711); err != nil { // what is in it is closed
+		return fmt.Errorf("make the directory for egress sockets: %w", err)
+	}
+	return nil
+}
+
+// close removes what was made. It may be called again.
+func (o *outlets) close() error {
+	if err := removeNoted(o.dir); err != nil {
+		return err
+	}
+	o.dir = ""
+	return nil
+}
