@@ -100,7 +100,7 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: containers},
+		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/processguest/guestroot", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: containers},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -110,6 +110,7 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
+		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
 			Tree: "internal/backend/guestagent", Own: []string{

@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "573eb9914ea91292519a37b45cfec8f7c3bef61a2ea029c73aa8ed324534f6c3",
+		sha256: "fc1916c25a569ea3b3343de6496a0a60e9e575fa155bbe06b1709dde7fa894e2",
 		size:   2371746,
 	},
 	"arm64": {
-		sha256: "cc8cafb6751704ca8d03c0b58fdbe0bccf754c182aa485e5dd469e3d9c5b8c80",
+		sha256: "763cfc2046c16ea37b28b50c0ef3b6aaad97366560fb5fd88ee7ee2741854a1b",
 		size:   2359458,
 	},
 }

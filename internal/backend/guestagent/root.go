@@ -18,6 +18,12 @@ func (u *User) wire() *wire.User {
 	return &wire.User{UID: u.UID, GID: u.GID, Groups: u.Groups}
 }
 
+// ExecAsRoot is [Client.Exec] as the agent's own user, whoever else programs run
+// as.
+func (c *Client) ExecAsRoot(ctx context.Context, cmd engine.ExecRequest) (exitCode int, err error) {
+	return c.execAs(ctx, cmd, nil)
+}
+
 // Details are all that the agent says about what stands at a path.
 type Details struct {
 	engine.Info

@@ -53,10 +53,16 @@ func cleanName(name string) string {
 	return clean
 }
 
-// reserved is what every guest has of its own.
+// reserved is what every guest has of its own, and what its engine shows it.
 func reserved(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return top == "proc" || top == "sys" || top == "dev"
+	switch top {
+	case "proc", "sys", "dev":
+		return true
+	case "run":
+		return name == "run/agent" || name == "run/egress" || strings.HasPrefix(name, "run/egress/")
+	}
+	return false
 }
 
 // place puts one entry in its place.

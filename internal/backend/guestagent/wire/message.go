@@ -122,7 +122,6 @@ func (r *reader) user() *User {
 // MaxGroups is how many supplementary groups a program can have.
 const MaxGroups = 64
 
-
 func (r *reader) window() uint32 {
 	n := r.u32()
 	if n > MaxCredit {

@@ -88,6 +88,8 @@ func (c Command) entry(e view.Entry) ([]string, error) {
 		return []string{"--dev-bind", e.Source, e.Path}, nil
 	case view.Link:
 		return []string{"--symlink", e.Source, e.Path}, nil
+	case view.Directory:
+		return []string{"--perms", "0755", "--dir", e.Path}, nil
 	case view.Processes:
 		return []string{"--proc", e.Path}, nil
 	case view.File:

@@ -2,6 +2,7 @@ package bwrap
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -22,12 +23,13 @@ type Root struct {
 // capabilities are what a guest's root has, in its own user namespace: the power
 // of a root over files and processes of users that are mapped there, and no word
 // in what the kernel is asked about mounts, networks or itself.
-var capabilities = []string{
-	"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETGID", "CAP_SETUID",
+// The numbers are the kernel's.
+var capabilities = map[string]uint{
+	"CAP_CHOWN": 0, "CAP_DAC_OVERRIDE": 1, "CAP_FOWNER": 3, "CAP_FSETID": 4, "CAP_KILL": 5, "CAP_SETGID": 6, "CAP_SETUID": 7,
 }
 
-// Capabilities are the names of those, as capabilities(7) has them.
-func Capabilities() []string { return slices.Clone(capabilities) }
+// Capabilities are their numbers in the kernel.
+func Capabilities() []uint { return slices.Sorted(maps.Values(capabilities)) }
 
 // identity is who process 1 is and what it may.
 func (c Command) identity() ([]string, error) {
@@ -39,7 +41,7 @@ func (c Command) identity() ([]string, error) {
 		return nil, errors.New("a root file system in memory without bounds is not made")
 	}
 	args := []string{"--uid", "0", "--gid", "0"}
-	for _, name := range capabilities {
+	for _, name := range slices.Sorted(maps.Keys(capabilities)) {
 		args = append(args, "--cap-add", name)
 	}
 	if c.Root.Mapped != 0 {

@@ -61,6 +61,8 @@ const (
 	Memory
 	// Processes: the sandbox's own /proc.
 	Processes
+	// Directory: a new directory, for everybody to enter.
+	Directory
 )
 
 // The sandbox's only user, as its programs see it.
