@@ -34,6 +34,8 @@ type Env struct {
 	Guests  map[string]string
 	// Backends are those this binary can run, by name.
 	Backends map[string]Backend
+	// GuestEngines are what can run inside an emulator's sandboxes, by name.
+	GuestEngines map[string]GuestEngine
 }
 
 // Backend is a backend that this binary can run.
@@ -102,6 +104,7 @@ const examples = `  sandboxctl show manifest.json                      the postu
   sandboxctl diff deployed.json manifest.json        does anything permit more than before?
   sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
   sandboxctl conformance --backend process           attack a backend on this machine
+  sandboxctl emulate --ca-out ca.pem                 Azure Container Apps Sandboxes on this machine
   sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js`
 
 func (a *app) root() *cobra.Command {
@@ -121,7 +124,7 @@ func (a *app) root() *cobra.Command {
 		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.conformanceCommand(),
+		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.emulateCommand(), a.conformanceCommand(),
 		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root

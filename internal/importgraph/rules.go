@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 			Tree: "internal/cli",
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain", "internal/conformance",
+				"internal/translate", "internal/explain", "internal/conformance", "internal/backend/acasemu",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -132,7 +132,7 @@ func Arrows() []Arrow {
 		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),
-			Libraries: join(azure, stateFile, waiting),
+			Libraries: join(azure, stateFile, documents, waiting),
 		},
 
 		// What tests, measures, installs and documents it.

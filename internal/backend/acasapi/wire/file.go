@@ -10,8 +10,8 @@ type FileInfo struct {
 	Size *int64 `json:"size"`
 	// Mode is the permission bits as a decimal number, without any bits of type.
 	Mode      *int  `json:"mode,omitzero"`
-	IsDir     *bool `json:"isDir"`
-	IsSymlink *bool `json:"isSymlink"`
+	IsDir     *bool `json:"isDir,omitzero"`
+	IsSymlink *bool `json:"isSymlink,omitzero"`
 	// SymlinkTarget is only on links.
 	SymlinkTarget string `json:"symlinkTarget,omitempty"`
 	// ModifiedTime is in seconds since 1970.

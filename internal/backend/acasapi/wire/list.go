@@ -60,3 +60,19 @@ func kindName(k jsontext.Kind) string {
 	}
 	return k.String()
 }
+
+// ListDocument is a list in the form of an object, as it is written.
+type ListDocument[T any] struct {
+	Value    []T    `json:"value"`
+	NextLink string `json:"nextLink,omitempty"`
+}
+
+// SecretDocument is the list of secrets, which has a name of its own.
+type SecretDocument struct {
+	Secrets []Secret `json:"secrets"`
+}
+
+// EgressPolicyDocument is the list of named egress policies, which has one too.
+type EgressPolicyDocument struct {
+	EgressPolicies []NamedEgressPolicy `json:"egressPolicies"`
+}

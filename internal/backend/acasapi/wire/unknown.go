@@ -76,3 +76,36 @@ func join(path, name string) string {
 	}
 	return path + "." + name
 }
+
+// Known empties every [Extra] that keeps members a type does not know, at any
+// depth of what v points to: what is left is what the contract has.
+func Known(v any) { forget(reflect.ValueOf(v)) }
+
+func forget(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			forget(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 { // a raw JSON value
+			return
+		}
+		for i := range v.Len() {
+			forget(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if !field.IsExported() {
+				continue
+			}
+			if field.Tag.Get("json") == ",embed" && field.Type == reflect.TypeFor[Extra]() {
+				v.Field(i).SetZero()
+				continue
+			}
+			forget(v.Field(i))
+		}
+	default: // a leaf, or a map, whose members are all its own
+	}
+}

@@ -1,0 +1,147 @@
+package acasemu
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	json "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+)
+
+// Exchange is one request as it arrived, and what it was answered. Tokens and
+// secrets are not in it.
+type Exchange struct {
+	Seq int       `json:"seq"`
+	At  time.Time `json:"at"`
+	// Operation is the name of the operation in the contract, empty for what is none.
+	Operation string   `json:"operation"`
+	Request   Request  `json:"request"`
+	Response  Response `json:"response"`
+}
+
+// Request is the first half of an [Exchange].
+type Request struct {
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	// Template is the path of the contract that it fits.
+	Template string            `json:"template"`
+	Query    map[string]string `json:"query"`
+	Headers  map[string]string `json:"headers"`
+	Body     jsontext.Value    `json:"body,omitzero"`
+}
+
+// Response is the second half. A Status of zero is no answer: the connection was
+// cut, or the answer is still being made.
+type Response struct {
+	Status int `json:"status"`
+}
+
+// requestLog is the last requests, in a ring.
+type requestLog struct {
+	mu      sync.Mutex
+	most    int
+	seq     int
+	entries []*Exchange
+}
+
+func newRequestLog(most int) *requestLog { return &requestLog{most: most} }
+
+func (l *requestLog) begin(c *call) *Exchange {
+	r := c.request
+	x := &Exchange{At: c.now, Operation: c.op.String(), Request: Request{
+		Method: r.Method, Path: r.URL.Path, Query: map[string]string{}, Headers: map[string]string{},
+	}}
+	if form, ok := c.op.Form(c.version); ok {
+		x.Request.Template = form.Path
+	}
+	for _, p := range c.query {
+		x.Request.Query[p.name] = p.value
+	}
+	for name, values := range r.Header {
+		x.Request.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	if token, ok := bearer(r.Header); ok {
+		read, _ := claimsOf(token)
+		x.Request.Headers["authorization"] = "Bearer <aud=" + read.Audience + ">"
+	} else {
+		delete(x.Request.Headers, "authorization")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seq++
+	x.Seq = l.seq
+	if len(l.entries) >= l.most {
+		l.entries = slices.Delete(l.entries, 0, max(1, l.most/10))
+	}
+	l.entries = append(l.entries, x)
+	return x
+}
+
+func (l *requestLog) end(x *Exchange, c *call, status int) {
+	body := hideSecrets(c.op, c.body)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	x.Request.Body, x.Response.Status = body, status
+}
+
+func (l *requestLog) all() []Exchange {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]Exchange, 0, len(l.entries))
+	for _, x := range l.entries {
+		all = append(all, *x)
+	}
+	return all
+}
+
+func (l *requestLog) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries = nil
+}
+
+// maxLogged is the largest body that is remembered.
+const maxLogged = 64 << 10
+
+// hideSecrets is a body with what nobody may see replaced. Where the whole
+// operation is about secrets, only the shape of the body is left.
+func hideSecrets(op wire.Op, body []byte) jsontext.Value {
+	if len(body) == 0 || len(body) > maxLogged || !wire.Whole(body) {
+		return nil
+	}
+	var doc any
+	if wire.DecodeText(body, &doc) != nil {
+		return nil
+	}
+	all := op == wire.CredentialPut || op == wire.ConnectionCreate
+	hidden, err := json.Marshal(hide(doc, all), json.Deterministic(true))
+	if err != nil {
+		return nil
+	}
+	return hidden
+}
+
+// secretMembers are members whose value, or whose every value, is a secret.
+var secretMembers = []string{"values", "environment", "token", "anthropicApiKey", "registryCredentials", "value"}
+
+func hide(v any, all bool) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			v[name] = hide(inner, all || slices.Contains(secretMembers, name))
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = hide(inner, all)
+		}
+	default:
+		if all && v != nil {
+			return "***"
+		}
+	}
+	return v
+}
