@@ -287,7 +287,7 @@ var (
 	hostNames     = []string{"golang.org/x/net/idna"}
 	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
 	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
-	textForms     = []string{"golang.org/x/text"} // normal forms and case folding
+	textForms     = []string{"golang.org/x/text"}                  // normal forms and case folding
 	documents     = []string{"github.com/go-json-experiment/json"}
 	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts

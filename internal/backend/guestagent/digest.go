@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "fc1916c25a569ea3b3343de6496a0a60e9e575fa155bbe06b1709dde7fa894e2",
-		size:   2371746,
+		sha256: "71218a77f479933b81c92a761f37a82cb1041702c66781b5515b679c62000ad3",
+		size:   2375842,
 	},
 	"arm64": {
-		sha256: "763cfc2046c16ea37b28b50c0ef3b6aaad97366560fb5fd88ee7ee2741854a1b",
+		sha256: "988dc09a0540da099567ea6d5203f675cabec90231390676ce6a577a8fe914e6",
 		size:   2359458,
 	},
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -38,7 +39,12 @@ func crashHost(stateDir string) {
 	for w := range 4 {
 		workers.Go(func() {
 			for i := 0; ; i++ {
-				s, err := e.Start(context.Background(), engine.StartRequest{Name: fmt.Sprintf("w%d-%d", w, i), WorkDir: "/work"})
+				req := engine.StartRequest{Name: fmt.Sprintf("w%d-%d", w, i), WorkDir: "/work"}
+				if i%2 == 0 {
+					req.Egress = opened()
+					req.Egress.Mode = sandbox.EgressAllowlist
+				}
+				s, err := e.Start(context.Background(), req)
 				if err != nil {
 					fmt.Println(err)
 					os.Exit(1)
@@ -85,7 +91,7 @@ func TestWhatAKilledHostLeftIsGoneWhenTheNextOneStarts(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		groups := groupsOf(t, c.StateDir)
+		groups := append(groupsOf(t, c.StateDir), socketsOf(t, c.StateDir)...)
 
 		e, _, err := NewEngine(t.Context(), c)
 		if err != nil {

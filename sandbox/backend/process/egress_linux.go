@@ -211,7 +211,11 @@ func admit(socket *egressproxy.Socket, user *user) error {
 // proxyConfig is what the sandbox's proxy is made of, without its rules.
 func (e *Engine) proxyConfig(id string) (egressproxy.Config, error) {
 	c := e.config.Egress
-	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: e.host.outlets.roots, Connect: c.Connect}
+	roots, err := c.roots()
+	if err != nil {
+		return egressproxy.Config{}, err
+	}
+	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: roots, Connect: c.Connect}
 	if c.Resolver != nil {
 		config.Resolver = c.Resolver
 	}

@@ -80,7 +80,7 @@ func TestMostOfThisHoldsWithGVisorForAnOrdinaryUser(t *testing.T) {
 		programs = append(programs, f)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/fd/3", "-test.timeout=5m", "-test.v="+verbose(), notWithGVisor,
-		"-test.run=Made|FilesStay|Losing|Killed|Secrets|Canaries|NoNetwork|Full|Probes")
+		"-test.run=Made|FilesStay|Losing|Killed|Secrets|Canaries|NoNetwork|Full|Probes|Egress")
 	cmd.ExtraFiles, cmd.Dir = programs, "/"
 	cmd.Env = []string{
 		"HOME=" + home, "TMPDIR=" + home, "PATH=/usr/bin:/bin", hostSecret + "=" + secret, asUser + "=gVisor", withGVisor + "=/proc/self/fd/4",

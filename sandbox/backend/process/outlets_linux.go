@@ -12,8 +12,7 @@ import (
 
 // outlets are what the outlets of all sandboxes of a host share.
 type outlets struct {
-	pool  *egressproxy.Pool
-	roots *x509.CertPool // nil is the system's
+	pool *egressproxy.Pool
 
 	in      string // the directory of dir, or empty where there is none
 	dir     string // where sockets are, once it is made
@@ -38,14 +37,8 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 			Required: "a positive number, or 0 for the default", Remedy: "change the process backend's configuration",
 		}.Refusal(err)
 	}
-	if c.Egress.RootsPEM != nil {
-		o.roots = x509.NewCertPool()
-		if !o.roots.AppendCertsFromPEM(c.Egress.RootsPEM) {
-			return o, sandbox.Finding{
-				Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("Egress", "RootsPEM"), Found: "no certificate",
-				Required: "certificates of authorities, PEM", Remedy: "give some, or leave it out for this machine's",
-			}.Refusal(nil)
-		}
+	if _, err := c.Egress.roots(); err != nil {
+		return o, err
 	}
 	if c.Users.Count == 0 {
 		o.in = stateDir
@@ -64,6 +57,21 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 		Remedy:   "give the host a StateDir of mode 0711 below directories that everybody can enter, or set TMPDIR to one",
 	}.Refusal(nil)
 	return o, nil
+}
+
+// roots verify servers; nil is the system's.
+func (c EgressConfig) roots() (*x509.CertPool, error) {
+	if c.RootsPEM == nil {
+		return nil, nil //nolint:nilnil // as package x509 has it
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(c.RootsPEM) {
+		return nil, sandbox.Finding{
+			Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("Egress", "RootsPEM"), Found: "no certificate",
+			Required: "certificates of authorities, PEM", Remedy: "give some, or leave it out for this machine's",
+		}.Refusal(nil)
+	}
+	return roots, nil
 }
 
 // of is the directory of a host of this id, or empty.

@@ -52,6 +52,9 @@ func (e *Engine) probe(ctx context.Context) (report Report, err error) {
 	if err := e.probeWalls(ctx, g, &report); err != nil {
 		return Report{}, err
 	}
+	if err := e.probeEgress(ctx, &report); err != nil {
+		return Report{}, err
+	}
 	e.probeLimits(ctx, g, &report)
 	if e.host.runsc != nil {
 		if err := report.demand(); err != nil {

@@ -3,6 +3,7 @@ package process
 import (
 	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egresstrial"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -12,6 +13,11 @@ type Report struct {
 	// held, and os_process when limits are missing.
 	Declarations sandbox.Declarations
 	Checks       []Check
+	// Egress is what was tried of sandboxes with an allowlist. The rung does not
+	// depend on it; the egress modes and guarantees do.
+	Egress []Check
+
+	walls []egresstrial.Wall
 }
 
 // Check is one thing that was tried.
@@ -69,9 +75,7 @@ func (r *Report) declare(config Config, version string) {
 		d.ImageSources = sandbox.SetOf(sandbox.ImageSources()...)
 	}
 	d.IsolationEvidence = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: r.reference(version)}
-	for g := range d.Guarantees {
-		d.Guarantees[g] = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: "probed at start: a network namespace with loopback only"}
-	}
+	r.declareEgress(&d)
 	ceiling := sandbox.DefaultTransferLimits()
 	for _, stated := range []**sandbox.TransferLimits{&d.FilesIn, &d.FilesOut} {
 		limits := (*stated).Or(ceiling)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"software.sslmate.com/src/go-pkcs12"
 )
@@ -74,19 +73,26 @@ var bundles = []string{
 const maxBundle = 4 << 20
 
 // Roots reads the authorities that a file system trusts, "/" being this machine's;
-// nil where it has none. No link in it leads out of it, whoever made it.
+// nil where it has none. No link in another one leads out of it, whoever made it.
 func Roots(root string) ([]byte, error) {
+	if root == "/" {
+		return rootsIn(os.DirFS(root))
+	}
 	dir, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, fmt.Errorf("read which authorities a system trusts: %w", err)
 	}
 	defer dir.Close()
+	return rootsIn(dir.FS())
+}
+
+func rootsIn(files fs.FS) ([]byte, error) {
 	for _, name := range bundles {
-		info, err := dir.Stat(filepath.FromSlash(name))
+		info, err := fs.Stat(files, name)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > maxBundle {
 			continue
 		}
-		text, err := dir.ReadFile(filepath.FromSlash(name))
+		text, err := fs.ReadFile(files, name)
 		if errors.Is(err, fs.ErrPermission) {
 			continue
 		}

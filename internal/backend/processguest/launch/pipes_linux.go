@@ -53,16 +53,28 @@ func (d *descriptors) add(f *os.File) uintptr {
 
 func (d *descriptors) last() uintptr { return uintptr(len(d.files) - 1) }
 
-// content is a pipe that holds all of it already.
+// inPipe is what every pipe takes without a reader.
+const inPipe = 4096
+
+// content is a descriptor that is read from the content's beginning: a pipe that
+// holds all of it already, or memory for what is larger.
 func (d *descriptors) content(content []byte) (uintptr, error) {
+	if len(content) > inPipe {
+		image, err := NewImage("content", content)
+		if err != nil {
+			return 0, err
+		}
+		f, err := image.Open()
+		if err != nil {
+			return 0, errors.Join(err, image.Close())
+		}
+		return d.add(f), image.Close()
+	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return 0, err
 	}
 	n := d.add(r)
-	if len(content) > 4096 { // what every pipe takes without a reader
-		return 0, errors.Join(errors.New("a file larger than a pipe"), w.Close())
-	}
 	_, err = w.Write(content)
 	return n, errors.Join(err, w.Close())
 }

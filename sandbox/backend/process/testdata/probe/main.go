@@ -5,6 +5,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,9 +41,23 @@ func main() {
 		fill(os.Args[2])
 	case "hoard":
 		hoard()
+	case "get":
+		get(os.Args[2:])
 	case "datagrams":
 		most, _ := strconv.Atoi(os.Args[2])
 		datagrams(most)
+	}
+}
+
+// get asks as any program in Go does.
+func get(urls []string) {
+	for _, url := range urls {
+		response, err := http.Get(url)
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		_, _ = io.Copy(os.Stdout, response.Body)
 	}
 }
 
