@@ -23,7 +23,7 @@ func main() {
 	code := cli.Main(ctx, cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: buildVersion(),
-		Backends: backends(), Guests: guests(),
+		Backends: backends(), Guests: guests(), GuestEngines: guestEngines(),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

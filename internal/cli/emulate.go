@@ -25,6 +25,9 @@ type GuestOptions struct {
 	// Resolve gives host names the address that guests reach them at, through their
 	// egress rules.
 	Resolve map[string]string
+	// Dir is where they keep what outlives a guest, beside the emulator's state. It
+	// may not be there yet.
+	Dir string
 	// Notice may be called with lines for a person.
 	Notice func(text string)
 }
@@ -103,7 +106,7 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		config.State = filepath.Join(dir, "state.db")
 	}
-	if config.Guests, err = a.guestsFor(ctx, o); err != nil {
+	if config.Guests, err = a.guestsFor(ctx, o, config.State+".guests"); err != nil {
 		return err
 	}
 	emulator, err := acasemu.New(config)
@@ -155,7 +158,7 @@ func (a *app) announceEmulator(url, ca string) error {
 }
 
 // guestsFor makes the engine that was asked for.
-func (a *app) guestsFor(ctx context.Context, o emulateOptions) (acasemu.Guests, error) {
+func (a *app) guestsFor(ctx context.Context, o emulateOptions, dir string) (acasemu.Guests, error) {
 	resolve := map[string]string{}
 	for _, pair := range o.resolve {
 		name, at, ok := strings.Cut(pair, "=")
@@ -174,7 +177,7 @@ func (a *app) guestsFor(ctx context.Context, o emulateOptions) (acasemu.Guests, 
 	if !ok {
 		return nil, badInput("--engine %s: this binary has %s", sandbox.Echo(o.engine), strings.Join(append([]string{noEngine}, sortedKeys(a.env.GuestEngines)...), ", "))
 	}
-	return make(ctx, GuestOptions{Resolve: resolve, Notice: func(text string) { fmt.Fprintln(a.errs, text); _ = a.errs.Flush() }})
+	return make(ctx, GuestOptions{Resolve: resolve, Dir: dir, Notice: func(text string) { fmt.Fprintln(a.errs, text); _ = a.errs.Flush() }})
 }
 
 // config is what the flags say of the emulator itself.

@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "71218a77f479933b81c92a761f37a82cb1041702c66781b5515b679c62000ad3",
+		sha256: "7aa74fb0c622e1a830625b6ce69ff587cb758513f56cf9634a34de6b4a4ea1e5",
 		size:   2375842,
 	},
 	"arm64": {
-		sha256: "988dc09a0540da099567ea6d5203f675cabec90231390676ce6a577a8fe914e6",
+		sha256: "705dc14bb07c61d937a84729cfb9ce6926d35df479112285acbcb5494e526c56",
 		size:   2359458,
 	},
 }

@@ -33,7 +33,12 @@ type Details struct {
 	Modified time.Time
 	// Target is what a link says.
 	Target string
+	// Pipe: it is a named pipe, whose Kind is the one of everything else.
+	Pipe bool
 }
+
+// namedPipe is the kernel's type of one.
+const namedPipe, typeMask = 0o010000, 0o170000
 
 // Look describes what stands at the path, a link as a link.
 func (c *Client) Look(ctx context.Context, ref engine.FileRef) (Details, error) {
@@ -50,8 +55,8 @@ func (c *Client) Look(ctx context.Context, ref engine.FileRef) (Details, error) 
 		return Details{}, on("look at", ref, outcomeError(ctx, o))
 	}
 	return Details{
-		Info: engineInfo(d.Info, stdpath.Base(ref.Path)), Mode: d.Mode, UID: d.UID, GID: d.GID,
-		Modified: time.Unix(d.Modified, 0), Target: d.Target,
+		Info: engineInfo(d.Info, stdpath.Base(ref.Path)), Mode: d.Mode &^ typeMask, UID: d.UID, GID: d.GID,
+		Modified: time.Unix(d.Modified, 0), Target: d.Target, Pipe: d.Mode&typeMask == namedPipe,
 	}, nil
 }
 

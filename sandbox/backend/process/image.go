@@ -62,6 +62,9 @@ type RootGuest interface {
 	// stopped, for the Files of an [Image]. What is shown of the machine is not in
 	// it, nor /dev/shm. On an error what was written is not whole.
 	Snapshot(ctx context.Context, to io.Writer) error
+	// Rejudge asks the sandbox's [EgressJudge] again about what goes on, and ends what
+	// it does not admit any more.
+	Rejudge()
 	// ExecAsRoot runs a program as the guest's root instead of the image's user.
 	ExecAsRoot(ctx context.Context, cmd engine.ExecRequest) (exitCode int, err error)
 }

@@ -9,6 +9,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/bwrap"
@@ -25,6 +26,7 @@ type root struct {
 	files   guestroot.Accounts // those of a guest that no image brings any
 	account guestroot.Account
 	second  *user // whom the image's user is on this machine
+	holds   holds
 }
 
 // root looks at the image of a sandbox; nil where the engine has no images.
@@ -271,12 +273,46 @@ func (g *guest) ExecAsRoot(ctx context.Context, cmd engine.ExecRequest) (int, er
 	return g.run(ctx, cmd, g.Client.ExecAsRoot)
 }
 
-// Hold stops every program of a guest with a root.
+// Rejudge ends what the judge of the guest's egress does not admit any more.
+func (g *guest) Rejudge() {
+	if g.outlet != nil {
+		g.outlet.proxy.Reload(g.outlet.rules)
+	}
+}
+
+// holds are those who want a guest's programs stopped.
+type holds struct {
+	mu      sync.Mutex
+	count   int
+	release func(context.Context) error
+}
+
+// Hold stops every program of a guest with a root. They go on when the last who
+// held them lets go.
 func (g *guest) Hold(ctx context.Context) (release func(context.Context) error, err error) {
 	if g.root == nil {
 		return nil, errNoRoot
 	}
-	return g.Client.Hold(ctx)
+	h := &g.root.holds
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.count == 0 {
+		if h.release, err = g.Client.Hold(ctx); err != nil {
+			return nil, err
+		}
+	}
+	h.count++
+	var once sync.Once
+	return func(ctx context.Context) (err error) {
+		once.Do(func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			if h.count--; h.count == 0 {
+				err = h.release(ctx)
+			}
+		})
+		return err
+	}, nil
 }
 
 // Snapshot writes the root file system of a guest with a root.

@@ -20,7 +20,7 @@ func (a *Agent) look(f wire.File) (wire.Details, error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return wire.Details{}, err
 	}
-	d := wire.Details{Info: info(&st), Mode: st.Mode & 0o7777, UID: st.Uid, GID: st.Gid, Modified: st.Mtim.Sec}
+	d := wire.Details{Info: info(&st), Mode: st.Mode & 0o177777, UID: st.Uid, GID: st.Gid, Modified: st.Mtim.Sec}
 	if d.Kind == wire.EntrySymlink {
 		d.Target, err = readLink(fd, "")
 	}

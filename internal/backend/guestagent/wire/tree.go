@@ -43,7 +43,7 @@ func ParseHold(message []byte) (Hold, error) {
 // Details is all that the agent says about what stands at a path.
 type Details struct {
 	Info
-	// Mode are the permissions; UID and GID are the guest's numbers; Modified is in
+	// Mode are the type, as the kernel has it, and the permissions; UID and GID are the guest's numbers; Modified is in
 	// seconds since 1970; Target is what a link says.
 	Mode     uint32
 	UID, GID uint32
@@ -72,7 +72,7 @@ func ParseDetails(payload []byte) (Outcome, Details, error) {
 		return o, Details{}, r.end()
 	}
 	d := Details{Info: r.info(), Mode: r.u32(), UID: r.u32(), GID: r.u32(), Modified: int64(r.u64()), Target: r.text()}
-	if d.Mode > 0o7777 {
+	if d.Mode > 0o177777 {
 		r.fail("mode %o", d.Mode)
 	}
 	return o, d, r.end()
