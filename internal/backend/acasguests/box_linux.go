@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +24,7 @@ type box struct {
 	memory  int64
 	disk    int64
 	image   process.Image
+	env     []string // the sandbox's own, which may be secret and is kept nowhere
 	began   time.Time
 	judge   judge
 	log     decisions
@@ -32,7 +32,7 @@ type box struct {
 	mu      sync.Mutex
 	guest   process.RootGuest // nil while only its files are kept
 	release func(context.Context) error
-	kept    string // the name on the shelf of a guest whose programs are gone
+	kept    bool // aside, as a guest whose programs are gone
 	mounts  []acasemu.Mount
 	program context.CancelFunc // ends the image's own program
 	running sync.WaitGroup
@@ -40,7 +40,9 @@ type box struct {
 
 // newBox finds out what a sandbox is made from.
 func (g *Guests) newBox(boot acasemu.Boot) (*box, error) {
-	b := &box{guests: g, id: boot.ID, workDir: boot.WorkDir, memory: boot.MemoryBytes, disk: boot.DiskBytes, began: time.Now()}
+	b := &box{
+		guests: g, id: boot.ID, workDir: boot.WorkDir, env: boot.Env, memory: boot.MemoryBytes, disk: boot.DiskBytes, began: time.Now(),
+	}
 	b.judge.set(boot.Egress.Policy)
 	var err error
 	switch i := boot.Image; {
@@ -57,7 +59,6 @@ func (g *Guests) newBox(boot acasemu.Boot) (*box, error) {
 	if boot.Image.User != "" {
 		b.image.User = boot.Image.User
 	}
-	b.image.Env = merge(b.image.Env, boot.Env)
 	return b, nil
 }
 
@@ -70,10 +71,8 @@ func merge(env, more []string) []string {
 	return append(env, more...)
 }
 
-// boot starts the guest from its image.
+// boot starts the guest from its image. Whoever calls it holds the lock.
 func (b *box) boot(ctx context.Context, mounts []acasemu.Mount) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	started, err := b.guests.engine.Start(ctx, engine.StartRequest{
 		Name: prefix + b.id, Image: sandbox.Image{Reference: b.id}, WorkDir: b.workDir,
 		Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: b.judge.opened()},
@@ -95,14 +94,12 @@ func (b *box) boot(ctx context.Context, mounts []acasemu.Mount) error {
 }
 
 // enter starts what the sandbox is made to run. What becomes of it is its own: a
-// sandbox goes on without.
+// sandbox goes on without. Whoever calls it holds the lock.
 func (b *box) enter(boot acasemu.Boot) {
 	args := slices.Concat(boot.Entrypoint, boot.Cmd)
 	if len(args) == 0 {
 		return
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	ctx, end := context.WithCancel(context.Background())
 	guest := b.guest
 	b.program = end
@@ -130,20 +127,16 @@ func (b *box) suspend(ctx context.Context, memory bool) (err error) {
 		b.release, err = b.guest.Hold(ctx)
 		return err
 	}
-	name := "stopped-" + b.id
-	if _, err := b.keep(ctx, name); err != nil {
+	if _, err := b.keep(ctx, b.guests.aside, b.id); err != nil {
 		return err
 	}
-	if err := b.end(ctx); err != nil {
-		return err
-	}
-	b.kept = name
-	return nil
+	b.kept = true
+	return b.end(ctx)
 }
 
-// keep writes the files of a guest to the shelf.
-func (b *box) keep(ctx context.Context, name string) (int64, error) {
-	return b.guests.shelf.write(name, b.image, func(to io.Writer) error { return b.guest.Snapshot(ctx, to) })
+// keep writes the files of a guest to a shelf.
+func (b *box) keep(ctx context.Context, on shelf, name string) (int64, error) {
+	return on.write(name, b.image, func(to io.Writer) error { return b.guest.Snapshot(ctx, to) })
 }
 
 // end ends the guest.
@@ -166,34 +159,32 @@ func (b *box) end(ctx context.Context) error {
 // resume lets the programs go on, or starts a guest with the files that were kept.
 func (b *box) resume(ctx context.Context) error {
 	b.mu.Lock()
-	release, kept := b.release, b.kept
-	mounts := slices.Clone(b.mounts)
-	b.mu.Unlock()
+	defer b.mu.Unlock()
 	switch {
-	case release != nil:
-		if err := release(ctx); err != nil {
+	case b.release != nil:
+		if err := b.release(ctx); err != nil {
 			return err
 		}
-		b.mu.Lock()
 		b.release = nil
-		b.mu.Unlock()
 		return nil
-	case kept == "":
+	case !b.kept:
 		return nil
 	}
-	image, err := b.guests.shelf.image(kept)
+	if err := b.end(ctx); err != nil { // of a suspension or a start that failed half-way
+		return err
+	}
+	image, err := b.guests.aside.image(b.id)
 	if err != nil {
 		return err
 	}
-	b.image = image
-	b.mounts = nil
+	mounts := b.mounts
+	b.image, b.mounts = image, nil
 	if err := b.boot(ctx, mounts); err != nil {
-		return err
+		b.mounts = mounts
+		return errors.Join(err, b.end(ctx))
 	}
-	b.mu.Lock()
-	b.kept = ""
-	b.mu.Unlock()
-	return b.guests.shelf.remove(kept)
+	b.kept = false
+	return b.guests.aside.remove(b.id)
 }
 
 // save copies the files aside.
@@ -201,12 +192,12 @@ func (b *box) save(ctx context.Context, name string) (int64, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case b.kept != "":
-		return b.guests.shelf.copy(b.kept, name)
+	case b.kept:
+		return b.guests.aside.copy(b.id, b.guests.shelf, name)
 	case b.guest == nil:
 		return 0, engine.ErrGone
 	}
-	return b.keep(ctx, name)
+	return b.keep(ctx, b.guests.shelf, name)
 }
 
 // remove ends the guest and forgets what was kept of it.
@@ -216,14 +207,7 @@ func (b *box) remove(ctx context.Context) error {
 	if err := b.end(ctx); err != nil {
 		return err
 	}
-	if b.kept == "" {
-		return nil
-	}
-	if err := b.guests.shelf.remove(b.kept); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	b.kept = ""
-	return nil
+	return b.guests.aside.remove(b.id)
 }
 
 // rejudge ends what the policy in force does not admit.

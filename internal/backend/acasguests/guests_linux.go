@@ -19,7 +19,8 @@ import (
 // Guests are the guests of one emulator.
 type Guests struct {
 	engine *process.Engine
-	shelf  shelf
+	shelf  shelf // of snapshots
+	aside  shelf // of guests that are stopped, which end with this process
 
 	mu    sync.Mutex
 	boxes map[string]*box // by the emulator's id
@@ -33,9 +34,21 @@ func New(ctx context.Context, c Config) (*Guests, error) {
 		return nil, fmt.Errorf("make the directory for snapshots: %w", err)
 	}
 	g := &Guests{shelf: shelf{c.Dir}, boxes: map[string]*box{}}
+	var err error
+	if g.aside.dir, err = os.MkdirTemp("", "sandbox-stopped-"); err != nil {
+		return nil, fmt.Errorf("make a directory for stopped guests: %w", err)
+	}
+	if err := g.open(ctx, c); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(g.aside.dir))
+	}
+	return g, nil
+}
+
+// open makes the engine.
+func (g *Guests) open(ctx context.Context, c Config) error {
 	world, err := newWorld(c.Resolve)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	config := c.Process
 	config.Images = g.image
@@ -55,10 +68,8 @@ func New(ctx context.Context, c Config) (*Guests, error) {
 	if world != nil {
 		config.Egress.Resolver, config.Egress.Connect = world, world.connect
 	}
-	if g.engine, _, err = process.NewEngine(ctx, config); err != nil {
-		return nil, err
-	}
-	return g, nil
+	g.engine, _, err = process.NewEngine(ctx, config)
+	return err
 }
 
 // prefix makes the engine's name of an emulator's id.
@@ -79,7 +90,9 @@ func (g *Guests) image(_ context.Context, wanted sandbox.Image) (process.Image, 
 	if b == nil {
 		return process.Image{}, engine.ErrGone
 	}
-	return b.image, nil
+	image := b.image
+	image.Env = merge(image.Env, b.env)
+	return image, nil
 }
 
 // box is the sandbox of that id, or [engine.ErrGone].
@@ -112,10 +125,12 @@ func (g *Guests) Start(ctx context.Context, boot acasemu.Boot) (err error) {
 			err = errors.Join(err, g.Delete(context.WithoutCancel(ctx), boot.ID))
 		}
 	}()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if err := b.boot(ctx, boot.Mounts); err != nil {
 		return err
 	}
-	b.enter(boot)
+	b.enter(boot) //nolint:contextcheck // a sandbox's program is not its caller's
 	return nil
 }
 
@@ -150,7 +165,7 @@ func (g *Guests) Resume(ctx context.Context, id string) error {
 func (g *Guests) Delete(ctx context.Context, id string) error {
 	b, err := g.box(id)
 	if err != nil {
-		return nil //nolint:nilerr // it is gone
+		return nil // it is gone
 	}
 	if err := b.remove(ctx); err != nil {
 		return err
@@ -214,5 +229,5 @@ func (g *Guests) Close(ctx context.Context) error {
 	for _, b := range boxes {
 		errs = append(errs, b.remove(ctx))
 	}
-	return errors.Join(append(errs, g.engine.Close(ctx))...)
+	return errors.Join(append(errs, g.engine.Close(ctx), os.RemoveAll(g.aside.dir))...)
 }

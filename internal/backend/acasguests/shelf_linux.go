@@ -78,8 +78,8 @@ func (s shelf) write(name string, image process.Image, fill func(io.Writer) erro
 	return counted.n, nil
 }
 
-// copy keeps under another name what is kept.
-func (s shelf) copy(from, to string) (int64, error) {
+// copy keeps on another shelf, under another name, what is kept.
+func (s shelf) copy(from string, on shelf, to string) (int64, error) {
 	image, err := s.image(from)
 	if err != nil {
 		return 0, err
@@ -89,7 +89,7 @@ func (s shelf) copy(from, to string) (int64, error) {
 		return 0, fmt.Errorf("read a snapshot: %w", err)
 	}
 	defer f.Close()
-	return s.write(to, image, func(w io.Writer) error {
+	return on.write(to, image, func(w io.Writer) error {
 		_, err := io.Copy(w, f)
 		return err
 	})

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent"
@@ -62,12 +63,21 @@ type RootGuest interface {
 	// stopped, for the Files of an [Image]. What is shown of the machine is not in
 	// it, nor /dev/shm. On an error what was written is not whole.
 	Snapshot(ctx context.Context, to io.Writer) error
+	// Attach shows a directory of this machine at one of the sandbox, absolute and
+	// clean, which is made where it is missing. A file of the machine's root is of
+	// the sandbox's root there. How much is written to it nobody bounds. It is
+	// [ErrCannotAttach] on a host that is not root.
+	Attach(ctx context.Context, dir, at string, readOnly bool) error
 	// Rejudge asks the sandbox's [EgressJudge] again about what goes on, and ends what
 	// it does not admit any more.
 	Rejudge()
 	// ExecAsRoot runs a program as the guest's root instead of the image's user.
 	ExecAsRoot(ctx context.Context, cmd engine.ExecRequest) (exitCode int, err error)
 }
+
+// ErrCannotAttach says that this host mounts nothing into a sandbox that runs: it
+// is not root, or its kernel or the directory's file system cannot.
+var ErrCannotAttach = errors.New("this host cannot mount a directory into a sandbox that runs")
 
 // Details are what a guest with a root says about what stands at a path.
 type Details = guestagent.Details

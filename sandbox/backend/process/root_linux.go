@@ -273,6 +273,21 @@ func (g *guest) ExecAsRoot(ctx context.Context, cmd engine.ExecRequest) (int, er
 	return g.run(ctx, cmd, g.Client.ExecAsRoot)
 }
 
+// Attach shows a directory of the machine in a guest with a root.
+func (g *guest) Attach(ctx context.Context, dir, at string, readOnly bool) error {
+	if g.root == nil {
+		return errNoRoot
+	}
+	if err := makeAll(ctx, g.Client, at); err != nil {
+		return err
+	}
+	err := g.sandbox.Attach(dir, at, readOnly)
+	if errors.Is(err, launch.ErrCannotAttach) {
+		return errors.Join(ErrCannotAttach, err)
+	}
+	return err
+}
+
 // Rejudge ends what the judge of the guest's egress does not admit any more.
 func (g *guest) Rejudge() {
 	if g.outlet != nil {
