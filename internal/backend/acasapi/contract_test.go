@@ -14,9 +14,13 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-func TestASandboxLivesAgainstTheOtherServer(t *testing.T) {
+func TestASandboxLivesAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	o := startOther(t, "--create-polls", "2", "--stop-polls", "2")
+	onEach(t, how{createLooks: 2, stopLooks: 2}, aSandboxLives)
+}
+
+func aSandboxLives(t *testing.T, o *other) {
+	t.Helper()
 	w := newWorld(t, o)
 	ctx := t.Context()
 	var states []string
@@ -72,9 +76,14 @@ func TestASandboxLivesAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestASandboxIsCopiedAgainstTheOtherServer(t *testing.T) {
+func TestASandboxIsCopiedAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, startOther(t, "--snapshot-404s", "1"))
+	onEach(t, how{snapshotMisses: 1}, aSandboxIsCopied)
+}
+
+func aSandboxIsCopied(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o)
 	s, ctx := w.sandbox(t), t.Context()
 	snapshot := must(s.CreateSnapshot(ctx, wire.Labels{"name": "s"}, acasapi.Making{}))(t)
 	if got := must(gathered(w.g.Snapshots(ctx, wire.Labels{"name": "s"})))(t); len(got) != 1 || got[0].ID != snapshot.ID {
@@ -93,9 +102,14 @@ func TestASandboxIsCopiedAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestFilesCrossAgainstTheOtherServer(t *testing.T) {
+func TestFilesCrossAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, startOther(t))
+	onEach(t, how{}, filesCross)
+}
+
+func filesCross(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o)
 	s, ctx := w.sandbox(t), t.Context()
 	content := bytes.Repeat([]byte{0, 0xff, '\n', 0x80}, 100_000)
 	path := "/app/a b+c&d=e;f#g%41?ü/x"
@@ -142,9 +156,14 @@ func TestFilesCrossAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestDiskImagesAgainstTheOtherServer(t *testing.T) {
+func TestDiskImagesAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, startOther(t, "--image-polls", "3"))
+	onEach(t, how{imageLooks: 3}, diskImages)
+}
+
+func diskImages(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o)
 	ctx := t.Context()
 
 	image := must(w.g.CreateImage(ctx, wire.CreateImage{
@@ -177,9 +196,14 @@ func TestDiskImagesAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestVolumesAndSecretsAgainstTheOtherServer(t *testing.T) {
+func TestVolumesAndSecretsAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, startOther(t))
+	onEach(t, how{}, volumesAndSecrets)
+}
+
+func volumesAndSecrets(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o)
 	s, ctx := w.sandbox(t), t.Context()
 	volume := must(w.g.PutVolume(ctx, "vol", wire.Volume{Type: wire.VolumeDisk, Size: "1Gi"}, acasapi.Wait{}))(t)
 	if volume.VolumeName != "vol" {
@@ -211,61 +235,70 @@ func TestVolumesAndSecretsAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestPortsEgressAndLifecycleAgainstTheOtherServer(t *testing.T) {
+func TestPortsEgressAndLifecycleAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	for _, returns := range []string{"sandbox", "policy"} {
-		t.Run(returns, func(t *testing.T) {
+	for name, policy := range map[string]bool{"sandbox": false, "policy": true} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, startOther(t, "--lifecycle-returns", returns, "--strict-ports"))
-			s, ctx := w.sandbox(t), t.Context()
-			want := wire.Lifecycle{
-				AutoSuspend: &wire.AutoSuspend{Enabled: true, Interval: 60, Mode: wire.SuspendMemory},
-				AutoDelete:  &wire.AutoDelete{Enabled: true, DeleteIntervalInSeconds: 600},
-			}
-			if got := must(s.SetLifecycle(ctx, want))(t); got.AutoSuspend.Interval != 60 || got.AutoDelete.DeleteIntervalInSeconds != 600 {
-				t.Errorf("lifecycle is %+v", got)
-			}
-			ports := must(s.AddPort(ctx, wire.Port{Port: 8080}))(t)
-			if len(ports) != 1 || !strings.HasPrefix(ports[0].URL, "https://") {
-				t.Errorf("ports are %+v", ports)
-			}
-			if _, err := s.AddPort(ctx, wire.Port{Port: 8080}); !errors.Is(err, sandbox.CodeServiceConflict) {
-				t.Errorf("the same port again: %v", err)
-			}
-			if _, err := s.ReplacePorts(ctx, []wire.Port{{Port: 81}}); !errors.Is(err, sandbox.CodeServiceInvalid) {
-				t.Errorf("ports without url: %v", err)
-			}
-			must(s.ReplacePorts(ctx, ports))(t)
-			for range 2 { // what is not exposed is closed
-				if left := must(s.RemovePort(ctx, 8080))(t); len(left) != 0 {
-					t.Errorf("ports are %+v", left)
-				}
-			}
-			policy := wire.EgressPolicy{
-				DefaultAction: wire.EgressDeny, TrafficInspection: wire.InspectFull,
-				HostRules: []wire.HostRule{{Pattern: "allowed.acas.test", Action: wire.EgressAllow}},
-				Rules: []wire.EgressRule{{
-					Name: "r", Match: wire.EgressMatch{Host: "api.acas.test", Path: "/v1/*", Methods: []string{"GET"}},
-					Action: wire.EgressAction{Type: wire.EgressAllow},
-				}},
-			}
-			must(s.SetEgress(ctx, policy))(t)
-			back, unknown, err := s.Egress(ctx)
-			if err != nil || len(unknown) > 0 || back.DefaultAction != wire.EgressDeny || len(back.HostRules) != 1 || len(back.Rules) != 1 {
-				t.Errorf("egress read back is %+v, unknown %q, %v", back, unknown, err)
-			}
-			must(s.EgressDecisions(ctx))(t)
-			must(s.SetEgress(ctx, wire.EgressPolicy{DefaultAction: wire.EgressDeny}))(t)
-			if left := w.Unfamiliar(); len(left) > 0 {
-				t.Errorf("the canary sang: %+v", left)
-			}
+			onEach(t, how{lifecycleIsPolicy: policy, strictPorts: true}, portsEgressAndLifecycle)
 		})
 	}
 }
 
-func TestGroupsLiveOnARMAgainstTheOtherServer(t *testing.T) {
+func portsEgressAndLifecycle(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o)
+	s, ctx := w.sandbox(t), t.Context()
+	want := wire.Lifecycle{
+		AutoSuspend: &wire.AutoSuspend{Enabled: true, Interval: 60, Mode: wire.SuspendMemory},
+		AutoDelete:  &wire.AutoDelete{Enabled: true, DeleteIntervalInSeconds: 600},
+	}
+	if got := must(s.SetLifecycle(ctx, want))(t); got.AutoSuspend.Interval != 60 || got.AutoDelete.DeleteIntervalInSeconds != 600 {
+		t.Errorf("lifecycle is %+v", got)
+	}
+	ports := must(s.AddPort(ctx, wire.Port{Port: 8080}))(t)
+	if len(ports) != 1 || !strings.HasPrefix(ports[0].URL, "https://") {
+		t.Errorf("ports are %+v", ports)
+	}
+	if _, err := s.AddPort(ctx, wire.Port{Port: 8080}); !errors.Is(err, sandbox.CodeServiceConflict) {
+		t.Errorf("the same port again: %v", err)
+	}
+	if _, err := s.ReplacePorts(ctx, []wire.Port{{Port: 81}}); !errors.Is(err, sandbox.CodeServiceInvalid) {
+		t.Errorf("ports without url: %v", err)
+	}
+	must(s.ReplacePorts(ctx, ports))(t)
+	for range 2 { // what is not exposed is closed
+		if left := must(s.RemovePort(ctx, 8080))(t); len(left) != 0 {
+			t.Errorf("ports are %+v", left)
+		}
+	}
+	policy := wire.EgressPolicy{
+		DefaultAction: wire.EgressDeny, TrafficInspection: wire.InspectFull,
+		HostRules: []wire.HostRule{{Pattern: "allowed.acas.test", Action: wire.EgressAllow}},
+		Rules: []wire.EgressRule{{
+			Name: "r", Match: wire.EgressMatch{Host: "api.acas.test", Path: "/v1/*", Methods: []string{"GET"}},
+			Action: wire.EgressAction{Type: wire.EgressAllow},
+		}},
+	}
+	must(s.SetEgress(ctx, policy))(t)
+	back, unknown, err := s.Egress(ctx)
+	if err != nil || len(unknown) > 0 || back.DefaultAction != wire.EgressDeny || len(back.HostRules) != 1 || len(back.Rules) != 1 {
+		t.Errorf("egress read back is %+v, unknown %q, %v", back, unknown, err)
+	}
+	must(s.EgressDecisions(ctx))(t)
+	must(s.SetEgress(ctx, wire.EgressPolicy{DefaultAction: wire.EgressDeny}))(t)
+	if left := w.Unfamiliar(); len(left) > 0 {
+		t.Errorf("the canary sang: %+v", left)
+	}
+}
+
+func TestGroupsLiveOnARMAgainstEachServer(t *testing.T) {
 	t.Parallel()
-	o := startOther(t, "--arm-polls", "3", "--page-size", "2")
+	onEach(t, how{armLooks: 3, pageSize: 2}, groupsLiveOnARM)
+}
+
+func groupsLiveOnARM(t *testing.T, o *other) {
+	t.Helper()
 	w := newWorld(t, o)
 	ctx, id := t.Context(), groupID(w.name)
 	user := "/subscriptions/" + subscription + "/resourceGroups/rg/providers/Microsoft.ManagedIdentity/userAssignedIdentities/puller"
@@ -305,13 +338,17 @@ func TestGroupsLiveOnARMAgainstTheOtherServer(t *testing.T) {
 	}
 }
 
-func TestListsComeInEveryFormOfTheOtherServer(t *testing.T) {
+func TestListsComeInEveryFormOfEachServer(t *testing.T) {
 	t.Parallel()
-	linked := startOther(t, "--page-size", "3")
+	onEach(t, how{pageSize: 3}, listsComeInEveryForm)
+}
+
+func listsComeInEveryForm(t *testing.T, o *other) {
+	t.Helper()
 	for name, size := range map[string]int{"bare": 100, "by number": 2, "exactly one page": 5, "linked": -1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, linked, func(c *acasapi.Config) { c.PageSize = size })
+			w := newWorld(t, o, func(c *acasapi.Config) { c.PageSize = size })
 			for range 5 {
 				w.sandbox(t)
 			}
@@ -330,7 +367,12 @@ func TestListsComeInEveryFormOfTheOtherServer(t *testing.T) {
 
 func TestTheNewerVersionIsOneSetting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, startOther(t), func(c *acasapi.Config) { c.DataVersion = wire.V0901 })
+	onEach(t, how{}, theNewerVersion)
+}
+
+func theNewerVersion(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o, func(c *acasapi.Config) { c.DataVersion = wire.V0901 })
 	s, ctx := w.sandbox(t), t.Context()
 	if err := s.WriteFile(ctx, "/app/x", strings.NewReader("x"), acasapi.Writing{Size: 1}); err != nil {
 		t.Fatal(err)

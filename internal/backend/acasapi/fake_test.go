@@ -29,16 +29,21 @@ const (
 	interopPython = "SANDBOX_TEST_INTEROP_PYTHON"
 )
 
-// other is that server, in a process of its own.
+// other is a server that the client is held to, with what tests need of it beside
+// the service's own surface.
 type other struct {
 	url   string
 	roots *x509.CertPool
-	http  *http.Client
+	// misbehave switches a fault on, calmDown all off; arrived is what came since
+	// clear.
+	misbehave       func(t *testing.T, spec string)
+	calmDown, clear func(t *testing.T)
+	arrived         func(t *testing.T) []sent
 }
 
-// startOther starts the server, or skips where nobody said where it is. A place that
-// is named and does not work is a failure.
-func startOther(t *testing.T, args ...string) *other {
+// startReference starts the server that somebody else wrote, or skips where nobody
+// said where it is. A place that is named and does not work is a failure.
+func startReference(t *testing.T, args ...string) *other {
 	t.Helper()
 	dir, python := os.Getenv(interopDir), os.Getenv(interopPython)
 	if dir == "" || python == "" {
@@ -81,22 +86,41 @@ func startOther(t *testing.T, args ...string) *other {
 		t.Fatal("the other server's certificate authority is not PEM")
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: o.roots}}
-	o.http = &http.Client{Transport: transport}
 	t.Cleanup(transport.CloseIdleConnections)
+	ask := controller{o.url + "/_fake/", &http.Client{Transport: transport}}
+	o.misbehave = func(t *testing.T, spec string) {
+		t.Helper()
+		ask.control(t, http.MethodPost, "faults", map[string]string{"fault": spec})
+	}
+	o.calmDown = func(t *testing.T) { t.Helper(); ask.control(t, http.MethodDelete, "faults", nil) }
+	o.clear = func(t *testing.T) { t.Helper(); ask.control(t, http.MethodDelete, "trace", nil) }
+	o.arrived = func(t *testing.T) (all []sent) {
+		t.Helper()
+		if err := json.Unmarshal(ask.control(t, http.MethodGet, "trace", nil), &all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
 	return o
 }
 
-func (o *other) control(t *testing.T, method, path string, body any) []byte {
+// controller asks the reference about itself.
+type controller struct {
+	base string
+	http *http.Client
+}
+
+func (c controller) control(t *testing.T, method, path string, body any) []byte {
 	t.Helper()
 	b, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, o.url+"/_fake/"+path, bytes.NewReader(b))
+	req, err := http.NewRequestWithContext(t.Context(), method, c.base+path, bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := o.http.Do(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,10 +133,13 @@ func (o *other) control(t *testing.T, method, path string, body any) []byte {
 }
 
 // fault makes the server misbehave towards requests that match it.
-func (o *other) fault(t *testing.T, spec string) {
-	t.Helper()
-	o.control(t, http.MethodPost, "faults", map[string]string{"fault": spec})
-}
+func (o *other) fault(t *testing.T, spec string) { t.Helper(); o.misbehave(t, spec) }
+
+// calm ends all faults.
+func (o *other) calm(t *testing.T) { t.Helper(); o.calmDown(t) }
+
+// forget clears what is known to have arrived.
+func (o *other) forget(t *testing.T) { t.Helper(); o.clear(t) }
 
 // sent is one request as the server recorded it.
 type sent struct {
@@ -127,11 +154,8 @@ type sent struct {
 // trace is what arrived for one group, or for all when group is empty.
 func (o *other) trace(t *testing.T, group string) []sent {
 	t.Helper()
-	var all, mine []sent
-	if err := json.Unmarshal(o.control(t, http.MethodGet, "trace", nil), &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
+	var mine []sent
+	for _, s := range o.arrived(t) {
 		if group == "" || strings.Contains(s.Request.Path+"/", "/sandboxGroups/"+group+"/") {
 			mine = append(mine, s)
 		}

@@ -13,7 +13,11 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-const ranOnce = "echo ran >>/tmp/ran"
+// What runs leaves a line, and the lines are counted.
+const (
+	ranOnce   = "echo ran >>/tmp/ran"
+	countRuns = "cat /tmp/ran 2>/dev/null | wc -l"
+)
 
 // faultRows is every operation that the other server has, each through the door a
 // caller uses.

@@ -13,7 +13,12 @@ import (
 // its own; the reference backend on top of it needs 346 for a write of 8 MiB.
 func TestAnOperationIsOneRequest(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, startOther(t))
+	onEach(t, how{}, anOperationIsOneRequest)
+}
+
+func anOperationIsOneRequest(t *testing.T, o *other) {
+	t.Helper()
+	w := newWorld(t, o)
 	ctx := t.Context()
 	requests := func(what string, want int, do func() error) {
 		t.Helper()

@@ -100,7 +100,7 @@ func (e *Emulator) groupPut(ctx context.Context, c *call) (answer, error) {
 		e.fillGroup(&g, body, c)
 		operation = newID()
 		g.Operation = operation
-		if err := store.Put(tx, kindOperation, store.Key{operation}, e.begun(c, operation, false)); err != nil {
+		if err := putOperation(tx, e.begun(c, operation, false)); err != nil {
 			return err
 		}
 		return store.Put(tx, kindGroup, c.groupKey(), g)
@@ -205,7 +205,7 @@ func (e *Emulator) groupDelete(ctx context.Context, c *call) (answer, error) {
 		g.Group.Properties.ProvisioningState = wire.ARMDeleting
 		operation = newID()
 		g.Operation = operation
-		if err := store.Put(tx, kindOperation, store.Key{operation}, e.begun(c, operation, true)); err != nil {
+		if err := putOperation(tx, e.begun(c, operation, true)); err != nil {
 			return err
 		}
 		return store.Put(tx, kindGroup, c.groupKey(), g)

@@ -30,15 +30,33 @@ func (c *call) operationURL(location, kind, id string) string {
 // keepOperations is how long an operation that ended can be looked at.
 const keepOperations = 24 * time.Hour
 
+// putOperation keeps a new operation, and forgets those that are long over.
+func putOperation(tx *store.Tx, op operationRecord) error {
+	var old []string
+	for o, err := range store.Each[operationRecord](tx, kindOperation, nil) {
+		if err != nil {
+			return err
+		}
+		if !o.Ended.IsZero() && op.Started.Sub(o.Ended) > keepOperations {
+			old = append(old, o.ID)
+		}
+	}
+	for _, id := range old {
+		if err := tx.Delete(kindOperation, store.Key{id}); err != nil {
+			return err
+		}
+	}
+	return store.Put(tx, kindOperation, store.Key{op.ID}, op)
+}
+
 // step is a client's look at an operation, which may be the one that finds it
 // ended; then what it was for is done.
 func (e *Emulator) step(ctx context.Context, c *call, id string) (operationRecord, error) {
 	var op operationRecord
-	var doomed []string
+	var doomed doomed
 	err := e.store.Update(ctx, func(tx *store.Tx) error {
 		var exists bool
 		var err error
-		doomed = nil
 		if op, exists, err = store.Get[operationRecord](tx, kindOperation, store.Key{id}); err != nil {
 			return err
 		}
@@ -49,7 +67,7 @@ func (e *Emulator) step(ctx context.Context, c *call, id string) (operationRecor
 			return nil
 		}
 		if op.Pending.over(c.now) {
-			if doomed, err = e.finish(tx, c, &op); err != nil {
+			if doomed, err = e.finish(tx, c.now, &op); err != nil {
 				return err
 			}
 		} else if !op.Pending.look() {
@@ -60,42 +78,23 @@ func (e *Emulator) step(ctx context.Context, c *call, id string) (operationRecor
 	if err != nil {
 		return op, err
 	}
-	for _, sandbox := range doomed {
-		e.endGuest(ctx, sandbox)
-	}
-	return op, nil
+	return op, e.bury(ctx, doomed)
 }
 
-// finish does what an operation was for. It names the sandboxes whose guests have
-// to go.
-func (e *Emulator) finish(tx *store.Tx, c *call, op *operationRecord) (doomed []string, err error) {
-	op.Status, op.Ended, op.Pending = op.Pending.Goal, c.now, nil
+// finish does what an operation was for, and names what outside the state goes with
+// it.
+func (e *Emulator) finish(tx *store.Tx, now time.Time, op *operationRecord) (doomed, error) {
+	op.Status, op.Ended, op.Pending = op.Pending.Goal, now, nil
 	g, exists, err := store.Get[groupRecord](tx, kindGroup, op.Group)
 	if err != nil || !exists || g.Operation != op.ID {
-		return nil, err
+		return doomed{}, err
 	}
 	if op.Deletes && op.Status == wire.ARMSucceeded {
-		return e.dropGroup(tx, op.Group)
+		return dropGroup(tx, op.Group)
 	}
 	g.Operation = ""
 	g.Group.Properties.ProvisioningState = op.Status
-	return nil, store.Put(tx, kindGroup, op.Group, g)
-}
-
-// dropGroup removes a group and everything in it.
-func (e *Emulator) dropGroup(tx *store.Tx, key store.Key) (doomed []string, err error) {
-	for s, err := range store.Each[sandboxRecord](tx, kindSandbox, key) {
-		if err != nil {
-			return nil, err
-		}
-		doomed = append(doomed, s.Doc.ID)
-	}
-	for _, kind := range ofGroups {
-		if err := tx.DeleteBelow(kind, key); err != nil {
-			return nil, err
-		}
-	}
-	return doomed, tx.Delete(kindGroup, key)
+	return doomed{}, store.Put(tx, kindGroup, op.Group, g)
 }
 
 func (e *Emulator) operationStatus(ctx context.Context, c *call) (answer, error) {

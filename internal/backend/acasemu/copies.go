@@ -27,7 +27,7 @@ func (e *Emulator) save(ctx context.Context, c *call, keep func(*store.Tx, *save
 	if err := checkLabels(body.Labels); err != nil {
 		return err
 	}
-	f, err := e.running(ctx, c, wire.TitleNotRunning)
+	f, err := e.running(ctx, c)
 	if err != nil {
 		return err
 	}

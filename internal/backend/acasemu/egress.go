@@ -62,7 +62,7 @@ func (e *Emulator) egressFor(c *call, policy *wire.EgressPolicy) Egress {
 	return Egress{Policy: policy, Secret: func(ctx context.Context, id, key string) (string, error) {
 		var values map[string]string
 		err := e.store.View(ctx, func(tx *store.Tx) error {
-			r, exists, err := store.Get[secretRecord](tx, kindSecret, append(group[:len(group):len(group)], id))
+			r, exists, err := store.Get[secretRecord](tx, kindSecret, append(slices.Clip(group), id))
 			if err != nil || !exists {
 				return err
 			}
@@ -110,7 +110,7 @@ func (e *Emulator) egressSet(ctx context.Context, c *call) (answer, error) {
 }
 
 func (e *Emulator) egressDecisions(ctx context.Context, c *call) (answer, error) {
-	f, err := e.sandbox(ctx, c, false)
+	f, err := e.sandbox(ctx, c)
 	if err != nil {
 		return answer{}, err
 	}

@@ -53,7 +53,7 @@ func New(cfg Config) (*Emulator, error) {
 		e.images[image.Reference] = image
 	}
 	e.handlers = e.table()
-	e.life, e.end = context.WithCancel(context.Background()) //nolint:gosec // Close calls end
+	e.life, e.end = context.WithCancel(context.Background())
 	for _, text := range cfg.Faults {
 		if err := e.Fault(text); err != nil {
 			e.end()

@@ -61,7 +61,7 @@ func (e *Emulator) run(ctx context.Context, c *call, req engine.ExecRequest) (an
 			return answer{}, invalid("a command has no NUL in it")
 		}
 	}
-	f, err := e.running(ctx, c, wire.TitleNotRunning)
+	f, err := e.running(ctx, c)
 	if err != nil {
 		return answer{}, err
 	}

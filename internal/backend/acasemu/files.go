@@ -34,7 +34,7 @@ func filePath(p string) (string, error) {
 
 // inside is the guest of a request to a running sandbox, and the path in it.
 func (e *Emulator) inside(ctx context.Context, c *call, asked string) (Guest, string, error) {
-	f, err := e.running(ctx, c, wire.TitleNotRunning)
+	f, err := e.running(ctx, c)
 	if err != nil {
 		return nil, "", err
 	}

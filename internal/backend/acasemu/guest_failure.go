@@ -37,7 +37,7 @@ func (e *Emulator) guestFailure(ctx context.Context, c *call, id string, err err
 		return err
 	}
 	// A guest may be gone because its sandbox was stopped or deleted meanwhile.
-	f, look := e.sandbox(ctx, c, false)
+	f, look := e.sandbox(ctx, c)
 	switch {
 	case look != nil:
 		return look

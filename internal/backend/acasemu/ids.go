@@ -10,7 +10,7 @@ import (
 // newID is a random UUID.
 func newID() string {
 	var b [16]byte
-	rand.Read(b[:]) //nolint:errcheck // it ends the process rather than fail
+	rand.Read(b[:]) // ends the process rather than fail
 	return uuidOf(b)
 }
 
@@ -28,6 +28,6 @@ func uuidOf(b [16]byte) string {
 // newTrace is a trace context as the service writes it.
 func newTrace() string {
 	var b [24]byte
-	rand.Read(b[:]) //nolint:errcheck // it ends the process rather than fail
+	rand.Read(b[:]) // ends the process rather than fail
 	return "00-" + hex.EncodeToString(b[:16]) + "-" + hex.EncodeToString(b[16:]) + "-00"
 }

@@ -142,7 +142,7 @@ func (e *Emulator) changePorts(ctx context.Context, c *call, f func(s *wire.Sand
 }
 
 func (e *Emulator) portList(ctx context.Context, c *call) (answer, error) {
-	f, err := e.sandbox(ctx, c, false)
+	f, err := e.sandbox(ctx, c)
 	if err != nil {
 		return answer{}, err
 	}

@@ -23,11 +23,15 @@ func (e *Emulator) answerSandbox(ctx context.Context, c *call, f *found) (answer
 }
 
 func (e *Emulator) sandboxGet(ctx context.Context, c *call) (answer, error) {
-	f, err := e.sandbox(ctx, c, true)
+	var doc wire.Sandbox
+	_, err := e.read(ctx, c, true, func(tx *store.Tx, f *found) (err error) {
+		doc, err = e.show(tx, c, &f.group, &f.sandbox, false)
+		return err
+	})
 	if err != nil {
 		return answer{}, err
 	}
-	return e.answerSandbox(ctx, c, &f)
+	return ok(doc)
 }
 
 func (e *Emulator) sandboxList(ctx context.Context, c *call) (answer, error) {

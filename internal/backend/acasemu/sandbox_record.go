@@ -3,6 +3,7 @@ package acasemu
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -54,18 +55,32 @@ func (e *Emulator) load(tx *store.Tx, c *call) (f found, err error) {
 	return f, err
 }
 
-// sandbox is the sandbox of a request, as far along as the time says. looked counts
+// sandbox is the sandbox of a request, as far along as the time says.
+func (e *Emulator) sandbox(ctx context.Context, c *call) (found, error) {
+	return e.read(ctx, c, false, func(*store.Tx, *found) error { return nil })
+}
+
+// read is [Emulator.sandbox] with a reader that sees the same state. looked counts
 // for changes that wait to be looked at.
-func (e *Emulator) sandbox(ctx context.Context, c *call, looked bool) (found, error) {
-	var f found
-	err := e.store.View(ctx, func(tx *store.Tx) (err error) { f, err = e.load(tx, c); return err })
-	if err != nil {
+func (e *Emulator) read(ctx context.Context, c *call, looked bool, reader func(*store.Tx, *found) error) (f found, err error) {
+	changes := false
+	look := func(tx *store.Tx) error {
+		if f, err = e.load(tx, c); err != nil {
+			return err
+		}
+		p := f.sandbox.Pending
+		if changes = e.due(&f.sandbox, c.now) || (looked && p != nil && p.Looks > 0); changes {
+			return nil
+		}
+		return reader(tx, &f)
+	}
+	if err := e.store.View(ctx, look); err != nil || !changes {
 		return f, err
 	}
-	if p := f.sandbox.Pending; e.due(&f.sandbox, c.now) || (looked && p != nil && p.Looks > 0) {
-		return e.change(ctx, c, looked, nil)
+	if f, err = e.change(ctx, c, looked, nil); err != nil {
+		return f, err
 	}
-	return f, nil
+	return f, e.store.View(ctx, func(tx *store.Tx) error { return reader(tx, &f) })
 }
 
 // change lets f change the sandbox of a request, once it is as far along as the
@@ -183,7 +198,7 @@ func (e *Emulator) markStopped(s *sandboxRecord, why string, now time.Time) {
 
 // drop removes a sandbox from the state.
 func (e *Emulator) drop(tx *store.Tx, group store.Key, s *sandboxRecord) error {
-	return tx.Delete(kindSandbox, append(group[:len(group):len(group)], s.Doc.ID))
+	return tx.Delete(kindSandbox, append(slices.Clip(group), s.Doc.ID))
 }
 
 // act does to the guest what settling its sandbox asked for.

@@ -149,7 +149,7 @@ func (e *Emulator) sandboxEnable(ctx context.Context, c *call) (answer, error) {
 }
 
 func (e *Emulator) sandboxStats(ctx context.Context, c *call) (answer, error) {
-	f, err := e.running(ctx, c, wire.TitleNotRunning)
+	f, err := e.running(ctx, c)
 	if err != nil {
 		return answer{}, err
 	}
@@ -173,13 +173,13 @@ func (e *Emulator) sandboxStats(ctx context.Context, c *call) (answer, error) {
 
 // running is the sandbox of a request when it runs; what follows counts as
 // something happening in it.
-func (e *Emulator) running(ctx context.Context, c *call, title string) (found, error) {
-	f, err := e.sandbox(ctx, c, false)
+func (e *Emulator) running(ctx context.Context, c *call) (found, error) {
+	f, err := e.sandbox(ctx, c)
 	switch {
 	case err != nil:
 		return f, err
 	case !wire.SameState(f.sandbox.Doc.State, wire.StateRunning):
-		return f, notRunning(f.sandbox.Doc.ID, title)
+		return f, notRunning(f.sandbox.Doc.ID, wire.TitleNotRunning)
 	}
 	return f, nil
 }

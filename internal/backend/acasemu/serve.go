@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -63,7 +64,7 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 		abort(w)
 		return
 	}
-	a := e.answer(w, c)
+	a := e.answer(w, c) //nolint:contextcheck // the request of c has it
 	e.log.end(entry, c, a.status)
 	if a.cut || c.fault.Drop == "after" || errors.Is(r.Context().Err(), context.Canceled) {
 		if a.stream != nil {
@@ -125,12 +126,7 @@ func versions(p wire.Plane) string {
 }
 
 func spoken(p wire.Plane, v wire.Version) bool {
-	for _, known := range p.Versions() {
-		if v == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Versions(), v)
 }
 
 // streams reports an operation whose body is a file.

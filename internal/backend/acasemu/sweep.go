@@ -3,6 +3,7 @@ package acasemu
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/store"
 )
@@ -74,7 +75,7 @@ func (e *Emulator) sweepGroup(ctx context.Context, group store.Key) error {
 				if err := e.drop(tx, group, s); err != nil {
 					return err
 				}
-			} else if err := store.Put(tx, kindSandbox, append(group[:len(group):len(group)], s.Doc.ID), *s); err != nil {
+			} else if err := store.Put(tx, kindSandbox, append(slices.Clip(group), s.Doc.ID), *s); err != nil {
 				return err
 			}
 		}

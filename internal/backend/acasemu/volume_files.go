@@ -156,7 +156,9 @@ func (e *Emulator) volumeFileDelete(ctx context.Context, c *call) (answer, error
 		if c.flag("recursive", false) {
 			remove = root.RemoveAll
 		}
-		if err := remove(name); err != nil {
+		if err := remove(name); errors.Is(err, fs.ErrExist) {
+			return answer{}, refuse(http.StatusBadRequest, "DirectoryNotEmpty", "the directory is not empty; ask for recursive=true")
+		} else if err != nil {
 			return answer{}, err
 		}
 		return nothing()

@@ -2,6 +2,7 @@ package acasemu
 
 import (
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -13,9 +14,7 @@ import (
 // write sends an answer with what the service sends along with every one.
 func (e *Emulator) write(w http.ResponseWriter, c *call, a answer) {
 	header := w.Header()
-	for name, values := range a.header {
-		header[name] = values
-	}
+	maps.Copy(header, a.header)
 	header.Set("x-ms-request-id", c.id)
 	if id := c.request.Header.Get("x-ms-client-request-id"); id != "" {
 		header.Set("x-ms-client-request-id", id)
@@ -23,9 +22,8 @@ func (e *Emulator) write(w http.ResponseWriter, c *call, a answer) {
 	if c.plane == wire.Data {
 		header.Set("mise-correlation-id", c.trace[3:35])
 	}
-	if c.fault.Skew != 0 {
-		header.Set("Date", c.now.Format(http.TimeFormat))
-	}
+	// Its own clock, by which what it made is dated: clients count ages by it.
+	header.Set("Date", c.now.Format(http.TimeFormat))
 	if a.stream != nil {
 		e.writeStream(w, c, a)
 		return
@@ -50,7 +48,7 @@ func (e *Emulator) write(w http.ResponseWriter, c *call, a answer) {
 	w.WriteHeader(a.status)
 	if c.fault.Drop == "mid" {
 		_, _ = w.Write(body[:len(body)/2])
-		abort(w)
+		abortAnswer(w)
 		return
 	}
 	// A client that went away cannot be told.
@@ -89,8 +87,14 @@ func (e *Emulator) writeStream(w http.ResponseWriter, c *call, a answer) {
 	}
 	sent, err := io.Copy(w, from)
 	if err != nil || c.fault.Drop == "mid" || (most >= 0 && sent != most) {
-		abort(w) // a file that ended early must not pass for a whole one
+		abortAnswer(w) // a file that ended early must not pass for a whole one
 	}
+}
+
+// abortAnswer breaks the connection off behind what was written of an answer.
+func abortAnswer(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).Flush() // a connection that is gone needs no breaking
+	abort(w)
 }
 
 // abort breaks the connection off, so that the client cannot take what it has for
@@ -100,9 +104,7 @@ func abort(w http.ResponseWriter) {
 		local.Abort()
 		return
 	}
-	control := http.NewResponseController(w)
-	_ = control.Flush() // what was written before is to arrive
-	conn, _, err := control.Hijack()
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}

@@ -36,7 +36,7 @@ func (t *Tx) Seal(purpose string, doc any) (Sealed, error) {
 		return nil, err
 	}
 	nonce := make([]byte, aead.NonceSize())
-	rand.Read(nonce) //nolint:errcheck // it ends the process rather than fail
+	rand.Read(nonce) // ends the process rather than fail
 	return aead.Seal(nonce, nonce, plain, []byte(purpose)), nil
 }
 
@@ -80,7 +80,7 @@ func readKey(path string, create bool) ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && create {
 		key := make([]byte, 32)
-		rand.Read(key) //nolint:errcheck // it ends the process rather than fail
+		rand.Read(key) // ends the process rather than fail
 		if err := writeWhole(path, hex.EncodeToString(key)+"\n"); err != nil {
 			return nil, fmt.Errorf("keeping the key of the state file: %w", err)
 		}

@@ -1,0 +1,255 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+	"go.uber.org/goleak"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type thing struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`
+}
+
+const things store.Kind = "things"
+
+func open(t *testing.T, path string) *store.Store {
+	t.Helper()
+	s, err := store.New(store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func fresh(t *testing.T) (*store.Store, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "deep", "state.db")
+	return open(t, path), path
+}
+
+func put(t *testing.T, s *store.Store, key store.Key, v thing) {
+	t.Helper()
+	if err := s.Update(t.Context(), func(tx *store.Tx) error { return store.Put(tx, things, key, v) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, s *store.Store, key store.Key) (v thing, ok bool) {
+	t.Helper()
+	if err := s.View(t.Context(), func(tx *store.Tx) (err error) { v, ok, err = store.Get[thing](tx, things, key); return err }); err != nil {
+		t.Fatal(err)
+	}
+	return v, ok
+}
+
+func TestWhatWasPutIsThereForOthers(t *testing.T) {
+	t.Parallel()
+	s, path := fresh(t)
+	put(t, s, store.Key{"a", "b"}, thing{"x", 1})
+	if v, ok := get(t, open(t, path), store.Key{"a", "b"}); !ok || v.N != 1 {
+		t.Errorf("another sees %+v, %v", v, ok)
+	}
+	if _, ok := get(t, s, store.Key{"a"}); ok {
+		t.Error("what lies above a document is one")
+	}
+}
+
+func TestBelowAKeyIsWhatBeginsWithAllOfIt(t *testing.T) {
+	t.Parallel()
+	s, _ := fresh(t)
+	for _, key := range []store.Key{{"a", "1"}, {"a", "2"}, {"ab", "3"}} {
+		put(t, s, key, thing{Name: key[1]})
+	}
+	var names []string
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		names = nil
+		for v, err := range store.Each[thing](tx, things, store.Key{"a"}) {
+			if err != nil {
+				return err
+			}
+			names = append(names, v.Name)
+		}
+		if n := tx.Count(things, nil); n != 3 {
+			t.Errorf("%d in all", n)
+		}
+		return tx.DeleteBelow(things, store.Key{"a"})
+	})
+	if err != nil || len(names) != 2 {
+		t.Errorf("below are %q, %v", names, err)
+	}
+	if _, ok := get(t, s, store.Key{"ab", "3"}); !ok {
+		t.Error("a neighbour went along")
+	}
+}
+
+func TestAChangeThatFailsLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s, _ := fresh(t)
+	no := errors.New("no")
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			err := s.Update(t.Context(), func(tx *store.Tx) error {
+				if err := store.Put(tx, things, store.Key{strconv.Itoa(i)}, thing{N: i}); err != nil {
+					return err
+				}
+				if i%2 == 1 {
+					return no
+				}
+				return nil
+			})
+			if (i%2 == 1) != errors.Is(err, no) {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	all.Wait()
+	for i := range 40 {
+		if _, ok := get(t, s, store.Key{strconv.Itoa(i)}); ok != (i%2 == 0) {
+			t.Errorf("%d is there: %v", i, ok)
+		}
+	}
+}
+
+func TestProcessesShareOneFile(t *testing.T) {
+	t.Parallel()
+	_, path := fresh(t)
+	var all sync.WaitGroup
+	for range 4 { // each opens the file for itself, as a process does
+		s := open(t, path)
+		for range 3 {
+			all.Go(func() {
+				for range 20 {
+					err := s.Update(t.Context(), func(tx *store.Tx) error {
+						v, _, err := store.Get[thing](tx, things, store.Key{"sum"})
+						if err != nil {
+							return err
+						}
+						v.N++
+						return store.Put(tx, things, store.Key{"sum"}, v)
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+	}
+	all.Wait()
+	if v, _ := get(t, open(t, path), store.Key{"sum"}); v.N != 240 {
+		t.Errorf("%d of 240 changes were kept", v.N)
+	}
+}
+
+func TestAFileThatOthersHoldIsWaitedForAndThenToldOf(t *testing.T) {
+	t.Parallel()
+	_, path := fresh(t)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	held, err := bbolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.New(store.Options{Path: path, Wait: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := func(*store.Tx) error { return nil }
+	if err := s.View(t.Context(), nothing); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("a view of a held file: %v", err)
+	}
+	if err := s.Update(t.Context(), nothing); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("a change of a held file: %v", err)
+	}
+	patient := open(t, path)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := patient.View(ended, nothing); !errors.Is(err, context.Canceled) {
+		t.Errorf("a view that was given up: %v", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- patient.View(t.Context(), nothing) }()
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("a view of a file that was let go: %v", err)
+	}
+}
+
+func TestAFileOfAnotherProgramIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	text := bytes.Repeat([]byte("somebody's notes\n"), 1000)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(t, path).Update(t.Context(), func(*store.Tx) error { return nil }); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, text) {
+		t.Error("it was written to")
+	}
+}
+
+func TestWhatIsSealedIsNotInTheFileAndNeedsItsKey(t *testing.T) {
+	t.Parallel()
+	s, path := fresh(t)
+	type kept struct {
+		Sealed store.Sealed `json:"sealed"`
+	}
+	const sentinel = "sentinel-3f9a"
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		sealed, err := tx.Seal("secret", thing{Name: sentinel})
+		if err != nil {
+			return err
+		}
+		return store.Put(tx, things, store.Key{"k"}, kept{sealed})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, err := os.ReadFile(path); err != nil || bytes.Contains(raw, []byte(sentinel)) {
+		t.Errorf("the file tells the secret (%v)", err)
+	}
+	unseal := func(purpose string) (v thing, err error) {
+		err = open(t, path).View(t.Context(), func(tx *store.Tx) error {
+			k, _, err := store.Get[kept](tx, things, store.Key{"k"})
+			if err != nil {
+				return err
+			}
+			return tx.Unseal(purpose, k.Sealed, &v)
+		})
+		return v, err
+	}
+	if v, err := unseal("secret"); err != nil || v.Name != sentinel {
+		t.Errorf("unsealed %+v, %v", v, err)
+	}
+	if _, err := unseal("policy"); !errors.Is(err, store.ErrNoKey) {
+		t.Errorf("a secret passes for a policy: %v", err)
+	}
+	if info, err := os.Stat(path + ".key"); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key's mode is %v, %v", info.Mode(), err)
+	}
+	if err := os.Remove(path + ".key"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unseal("secret"); !errors.Is(err, store.ErrNoKey) {
+		t.Errorf("without its key: %v", err)
+	}
+}
