@@ -111,6 +111,54 @@ func TestACommandOfThisMachineRunsFromAnAcceptedManifest(t *testing.T) {
 	}
 }
 
+// The internet is not there; who is refused and why is decided before it is asked.
+func TestACommandReachesWhatItsManifestAdmitsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"bwrap", "curl"} {
+		if _, err := exec.LookPath(program); err != nil || runtime.GOOS != "linux" {
+			if os.Getenv("CI") != "" && runtime.GOOS == "linux" {
+				t.Fatal("this machine lacks " + program)
+			}
+			t.Skip("this machine lacks " + program)
+		}
+	}
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	workload := func(host string) sandbox.Spec {
+		return sandbox.Spec{Kind: "shell", Backend: "process", Requires: &requires, Egress: sandbox.Egress{
+			Mode: sandbox.EgressAllowlist, Rules: map[string]sandbox.EgressRule{"plain": {Host: host, Ports: []string{"80"}, Methods: []string{"*"}, Paths: []string{"*"}}},
+		}}
+	}
+	b, err := manifest.Manifest{
+		Policy: sandbox.Policy{MinimumIsolation: sandbox.IsolationOSProcess, Egress: sandbox.Egress{
+			Mode:  sandbox.EgressAllowlist,
+			Rules: map[string]sandbox.EgressRule{"bound": {Host: "*.example.invalid", Ports: []string{"80"}, Methods: []string{"*"}, Paths: []string{"*"}}},
+		}},
+		Workloads: map[string]sandbox.Spec{"within": workload("api.example.invalid"), "wider": workload("api.example.com")},
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "manifest.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(workload, url string) (string, string, int) {
+		return command(t, "run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", workload, "--", "/usr/bin/curl", "-sS", url)
+	}
+	stdout, stderr, code := run("within", "http://other.example.invalid/")
+	if code != cli.ExitAllowed || !strings.Contains(stdout, "egress.denied") || !strings.Contains(stdout, "egress_rules") {
+		t.Errorf("another host: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	stdout, stderr, code = run("within", "http://api.example.invalid/")
+	if code != cli.ExitAllowed || strings.Contains(stdout, "egress.denied") || !strings.Contains(stdout, "egress.unresolved") {
+		t.Errorf("the admitted one, which nobody has: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	stdout, stderr, code = run("wider", "http://api.example.com/")
+	if code != cli.ExitRefused || !strings.Contains(stdout+stderr, "egress.not_within_policy") {
+		t.Errorf("a workload outside its policy: exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
 // Facts that are shipped for a plan are no more than what the backend itself says.
 func TestTheBinarysBackendsKeepWhatTheShippedFactsPromise(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "cmd/sandboxctl",
 			Own: join(host, layers, backends, []string{
-				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu",
+				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu", "internal/backend/acasguests",
 				"internal/backend/wasmguest", "internal/cli",
 			}),
 			Libraries: join(commands, terraformSource),
@@ -100,7 +100,14 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/processguest/guestroot", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: containers},
+		{
+			Tree: "sandbox/backend/process",
+			Own: join(layers, []string{
+				"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/processguest/guestroot",
+				"internal/backend/egressproxy",
+			}),
+			Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores),
+		},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
 		{
@@ -130,6 +137,13 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
 		{
+			Tree: "internal/backend/acasguests",
+			Own: join(vocabulary, []string{
+				"sandbox/engine", "sandbox/backend/process", "internal/backend/acasemu", "internal/backend/acasapi", "internal/backend/egressproxy",
+			}),
+			Libraries: join(documents, images),
+		},
+		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),
 			Libraries: join(azure, stateFile, documents, waiting),
@@ -158,6 +172,11 @@ func Arrows() []Arrow {
 				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
+		},
+		{
+			// A world, data, and the test that runs them.
+			Tree: "internal/conformance/clients",
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
 		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
@@ -248,7 +267,7 @@ func Bans() []Ban {
 		{
 			Why:   "an engine that holds nothing is for the tests of the suites alone",
 			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
-			Never: []string{"internal/conformance/hostengine/..."},
+			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",

@@ -119,6 +119,7 @@ func TestAnEnginesOwnEndsAreToldApart(t *testing.T) {
 		code sandbox.Code
 	}{
 		"still queued":  {engine.ErrQueued, sandbox.CodeGuestQueuedTimeout},
+		"no egress":     {engine.ErrNoEgress, sandbox.CodeEgressProxyLost},
 		"out of memory": {engine.ErrMemory, sandbox.CodeGuestMemoryLimit},
 		"out of stack":  {engine.ErrStack, sandbox.CodeGuestStackLimit},
 		"crashed":       {engine.ErrCrashed, sandbox.CodeGuestCrashed},

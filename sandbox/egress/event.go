@@ -12,9 +12,9 @@ type Observer interface {
 	Observe(Event)
 }
 
-// Event is one decision of a sandbox's proxy, or a number of equal denials that
-// were not told one by one. What guests wrote stands in it as it can be printed. It
-// never holds a query, a header or a body.
+// Event is one decision of a sandbox's proxy, a number of equal denials that were
+// not told one by one, or the end of a tunnel. What guests wrote stands in it as it
+// can be printed. It never holds a query, a header or a body.
 type Event struct {
 	Time    time.Time `json:"time"`
 	Allowed bool      `json:"allowed"`
@@ -37,6 +37,17 @@ type Event struct {
 	// of one code and rule, and what was asked for is left out.
 	Count   int  `json:"count"`
 	Summary bool `json:"summary,omitempty"`
+	// End is set where the event tells that a tunnel has ended, however it did. That
+	// is no decision, so its Count is 0: the tunnel was told of when it was admitted,
+	// or, where it was opened, request by request.
+	End *End `json:"end,omitempty"`
+}
+
+// End is what a tunnel has carried, TLS and all.
+type End struct {
+	Sent     int64         `json:"sent"`     // bytes, from the sandbox
+	Received int64         `json:"received"` // bytes, to the sandbox
+	Duration time.Duration `json:"duration_ns"`
 }
 
 // Layer is what a decision was about.

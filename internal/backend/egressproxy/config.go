@@ -47,6 +47,9 @@ type Config struct {
 	// world of their own here: since names have to lead to public addresses all the
 	// same, no check is loosened by it.
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	// Upstream is the proxy through which servers are reached; nil is none, whatever
+	// the environment says. It cannot stand beside Connect.
+	Upstream *Upstream
 }
 
 // Judge admits requests. One without a method is a connection of which nothing more
@@ -94,6 +97,9 @@ func (c Config) complete() (Config, error) {
 	}
 	if c.HostAddresses == nil {
 		c.HostAddresses = interfaceAddresses
+	}
+	if c.Upstream != nil && c.Connect != nil {
+		return c, fmt.Errorf("an upstream proxy and a way to connect of its own are two ways to reach servers")
 	}
 	return c, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
@@ -30,16 +29,24 @@ func (g *guest) connect(ctx context.Context, a asked) {
 	if !g.proxy.flights.board(f) {
 		return
 	}
-	defer g.proxy.flights.land(f)
-	if !g.proxy.admits(f) { // the rules were replaced while it boarded
+	passed, began := g.pass(ctx, f, to, rule)
+	g.proxy.flights.land(f) // what has ended is not cut any more
+	if began {
+		g.proxy.events.end(to, passed)
+	}
+}
+
+// pass lets a tunnel go its way, to its end. It returns false where it never began.
+func (g *guest) pass(ctx context.Context, f *flight, to destination, rule *egress.Rule) (passage, bool) {
+	switch {
+	case !g.proxy.admits(f): // the rules were replaced while it boarded
 		g.cut(deny(sandbox.CodeEgressRulesChanged, statusRulesChanged, "the rules were replaced").at(to))
-		return
+		return passage{}, false
+	case f.opened:
+		return g.open(ctx, to)
+	default:
+		return g.through(ctx, to, rule)
 	}
-	if way == wayOpened {
-		g.open(ctx, to)
-		return
-	}
-	g.through(ctx, to, rule)
 }
 
 // connectTarget reads where a CONNECT goes. Its port is stated, and nothing comes
@@ -70,29 +77,39 @@ func (g *guest) cut(d *denial) {
 // through passes a tunnel through untouched, once its first message names the
 // host. The server is reached before the guest is told to go on, so that it gets
 // to read why where it cannot be.
-func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) {
+func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) (passage, bool) {
 	server, err := g.proxy.dialler.dial(ctx, to)
 	if d, ok := errors.AsType[*denial](err); ok {
 		g.refuse(d.about(to.connection()), nil)
-		return
+		return passage{}, false
 	}
 	defer server.Close()
 	seen, d := g.hello(to)
 	if d != nil {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
-		return
+		return passage{}, false
 	}
 	g.giveReader()
-	g.proxy.events.allow(egress.LayerConnection, rule.Name(), to, "", "")
+	p := passage{layer: egress.LayerConnection, rule: rule.Name(), began: g.proxy.events.clock()}
+	g.proxy.events.allow(p.layer, p.rule, to, "", "")
+	p.sent, p.received = g.carry(ctx, server, seen)
+	return p, true
+}
+
+// carry sends what was seen of the guest and then carries everything else, to the
+// tunnel's end.
+func (g *guest) carry(ctx context.Context, server net.Conn, seen []byte) (sent, received int64) {
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	idle := g.proxy.config.Limits.IdleTimeout
 	if server.SetWriteDeadline(time.Now().Add(idle)) != nil {
-		return
+		return 0, 0
 	}
-	if _, err := server.Write(seen); err != nil {
-		return
+	n, err := server.Write(seen)
+	if err != nil {
+		return int64(n), 0
 	}
-	relay(g.conn, server, idle)
+	sent, received = g.proxy.relay(g.conn, server, idle)
+	return sent + int64(n), received
 }
 
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
@@ -126,18 +143,4 @@ func (g *guest) hello(to destination) ([]byte, *denial) {
 		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
 	}
 	return append(seen, rest...), nil
-}
-
-// relay carries bytes both ways until both sides have ended, one of them breaks,
-// or nothing moved for as long as idle.
-func relay(guest, server net.Conn, idle time.Duration) {
-	var both sync.WaitGroup
-	var moved pulse
-	stop := func() {
-		guest.Close()
-		server.Close()
-	}
-	both.Go(func() { pump(guest, server, idle, &moved, stop) })
-	pump(server, guest, idle, &moved, stop)
-	both.Wait()
 }

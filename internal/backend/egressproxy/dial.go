@@ -24,6 +24,7 @@ type dialler struct {
 	resolver Resolver
 	own      func() ([]netip.Addr, error)
 	connect  func(context.Context, netip.AddrPort) (net.Conn, error)
+	upstream *upstream // nil where servers are reached without one
 	checks   *checks
 	limits   *Limits
 	gates    *gates
@@ -93,7 +94,7 @@ func (d *dialler) addresses(ctx context.Context, to destination) ([]netip.Addr, 
 		if slices.Contains(own, to.addr) {
 			return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
 		}
-		return []netip.Addr{to.addr}, nil
+		return []netip.Addr{to.addr}, d.besideUpstream(ctx, to.addr)
 	}
 	addrs, err := d.lookup(ctx, to.name)
 	if err != nil {
@@ -102,8 +103,27 @@ func (d *dialler) addresses(ctx context.Context, to destination) ([]netip.Addr, 
 	if why := d.checks.answers(addrs, own); why != "" {
 		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "an address of the name is "+why)
 	}
+	if err := d.besideUpstream(ctx, addrs...); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(addrs, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
 	return addrs[:min(len(addrs), maxTried)], nil
+}
+
+// besideUpstream refuses the addresses of the upstream proxy, which may be in a
+// range that a rule opens: whoever speaks to it directly is admitted by its rules.
+func (d *dialler) besideUpstream(ctx context.Context, addrs ...netip.Addr) error {
+	if d.upstream == nil {
+		return nil
+	}
+	own, err := d.upstream.own(ctx)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return slices.Contains(own, a) }) {
+		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the upstream proxy's own address")
+	}
+	return nil
 }
 
 func (d *dialler) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
@@ -152,6 +172,15 @@ func (d *dialler) onNetwork(ctx context.Context, to netip.AddrPort) (net.Conn, e
 		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
 	}
 	return conn, nil
+}
+
+// throughUpstream connects by way of the upstream proxy. The address is judged as it
+// is asked for.
+func (d *dialler) throughUpstream(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	if err := d.control(to, to.String()); err != nil {
+		return nil, err
+	}
+	return d.upstream.connect(ctx, to)
 }
 
 // control judges what the system is about to dial.

@@ -12,7 +12,7 @@ import (
 // Stats count since the proxy was made.
 type Stats struct {
 	Allowed, Denied uint64
-	// Dropped is how many decisions the observer was too slow for.
+	// Dropped is how many decisions and ends of tunnels the observer was too slow for.
 	Dropped uint64
 }
 
@@ -61,6 +61,29 @@ func (e *events) allow(layer egress.Layer, rule string, d destination, method, p
 	e.tell(event)
 }
 
+// passage is a tunnel that began and has ended.
+type passage struct {
+	layer          egress.Layer
+	rule           string // none where it was opened: its requests had one each
+	began          time.Time
+	sent, received int64
+}
+
+// end tells that a tunnel has ended.
+func (e *events) end(d destination, p passage) {
+	if e.observer == nil {
+		return
+	}
+	now := e.clock()
+	event := egress.Event{
+		Time: now, Allowed: true, Rule: p.rule, Layer: p.layer, Host: d.host(), Port: d.port,
+		End: &egress.End{Sent: p.sent, Received: p.received, Duration: now.Sub(p.began)},
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tell(event)
+}
+
 // deny tells of a request that was not.
 func (e *events) deny(layer egress.Layer, d *denial) {
 	e.denied.Add(1)
@@ -93,7 +116,7 @@ func (e *events) tell(event egress.Event) {
 	select {
 	case e.queue <- event:
 	default:
-		e.dropped.Add(uint64(event.Count))
+		e.dropped.Add(uint64(max(event.Count, 1))) // an end counts for none
 	}
 }
 

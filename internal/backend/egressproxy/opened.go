@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -14,16 +15,16 @@ import (
 // open opens a tunnel: the guest's TLS ends here, with a certificate of the
 // sandbox's authority, and each request inside is judged. A host that the
 // authority may not speak for is refused, never passed through.
-func (g *guest) open(ctx context.Context, to destination) {
+func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	cert, d := g.proxy.certificate(to)
 	if d != nil {
 		g.refuse(d, nil)
-		return
+		return passage{}, false
 	}
 	seen, d := g.hello(to)
 	if d != nil {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
-		return
+		return passage{}, false
 	}
 	g.giveReader()
 	in := inbound{layer: egress.LayerOpened, tunnel: to}
@@ -32,14 +33,17 @@ func (g *guest) open(ctx context.Context, to destination) {
 	conn, d := g.proxy.handshake(ctx, raw, cert)
 	if d != nil {
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
-		return
+		return passage{}, false
 	}
+	p := passage{layer: in.layer, began: g.proxy.events.clock()}
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
 		g.proxy.streams.serve(ctx, conn, raw)
-		return
+	} else {
+		g.proxy.serveHTTP1(ctx, conn, in)
+		conn.Close()
 	}
-	defer conn.Close()
-	g.proxy.serveHTTP1(ctx, conn, in)
+	p.sent, p.received = raw.sent.Load(), raw.received.Load()
+	return p, true
 }
 
 func (p *Proxy) certificate(to destination) (*tls.Certificate, *denial) {
@@ -74,13 +78,16 @@ func (p *Proxy) handshake(ctx context.Context, raw net.Conn, cert *tls.Certifica
 	return conn, nil
 }
 
-// replay is a connection of which the first bytes were read already.
+// replay is a connection of which the first bytes were read already. It counts what
+// the guest has sent and received.
 type replay struct {
 	net.Conn
 	seen []byte
 	in   inbound
 	once sync.Once
 	gone chan struct{} // closed with it
+
+	sent, received atomic.Int64
 }
 
 func newReplay(conn net.Conn, seen []byte, in inbound) *replay {
@@ -92,9 +99,19 @@ func (r *replay) Read(p []byte) (int, error) {
 	if len(r.seen) > 0 {
 		n := copy(p, r.seen)
 		r.seen = r.seen[n:]
+		r.sent.Add(int64(n))
 		return n, nil
 	}
-	return r.Conn.Read(p)
+	n, err := r.Conn.Read(p)
+	r.sent.Add(int64(n))
+	return n, err
+}
+
+// Write writes to the guest.
+func (r *replay) Write(p []byte) (int, error) {
+	n, err := r.Conn.Write(p)
+	r.received.Add(int64(n))
+	return n, err
 }
 
 // Close closes the connection.

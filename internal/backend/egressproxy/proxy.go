@@ -46,6 +46,12 @@ func New(config Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make an egress proxy: %w", err)
 	}
+	var via *upstream
+	if config.Upstream != nil {
+		if via, err = newUpstream(*config.Upstream); err != nil {
+			return nil, fmt.Errorf("make an egress proxy: %w", err)
+		}
+	}
 	p := &Proxy{config: config, checks: allChecks(), gates: config.Pool.gates(config.Limits)}
 	if scope := scopeOf(config.Rules); len(scope.Names)+len(scope.Prefixes) > 0 {
 		p.authority, err = leafca.New(scope, config.Clock(), config.Lifetime, config.Limits.Certificates)
@@ -59,10 +65,13 @@ func New(config Config) (*Proxy, error) {
 	p.pieces.New = func() any { return new([streamBuffer]byte) }
 	p.heads.New = func() any { return bufio.NewReaderSize(nil, p.config.Limits.HeaderBytes) }
 	p.dialler = dialler{
-		resolver: config.Resolver, own: config.HostAddresses, connect: config.Connect,
+		resolver: config.Resolver, own: config.HostAddresses, connect: config.Connect, upstream: via,
 		checks: &p.checks, limits: &p.config.Limits, gates: &p.gates,
 	}
-	if p.dialler.connect == nil {
+	switch {
+	case via != nil:
+		p.dialler.connect = p.dialler.throughUpstream
+	case p.dialler.connect == nil:
 		p.dialler.connect = p.dialler.onNetwork
 	}
 	p.transport = p.newTransport()
@@ -196,8 +205,8 @@ func (p *Proxy) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
+	p.flights.close() // what is under way is told to be ended before it is
 	p.end()
-	p.flights.close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -44,14 +44,15 @@ func (g *guest) writeDenial(d *denial) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("Connection", "close")
 	w := g.responses()
-	writeHead(w, d.status, h)
+	// Clients that are refused a tunnel show nothing but this line, Go's only its text.
+	writeHead(w, d.status, http.StatusText(d.status)+": "+string(d.code), h)
 	fmt.Fprintf(w, "%s", body)
 	w.Flush() //nolint:errcheck // the guest is gone, and was refused
 }
 
 // writeHead writes a head. Whether it could is told by w's Flush.
-func writeHead(w *bufio.Writer, status int, h http.Header) {
-	fmt.Fprintf(w, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+func writeHead(w *bufio.Writer, status int, reason string, h http.Header) {
+	fmt.Fprintf(w, "HTTP/1.1 %d %s\r\n", status, reason)
 	h.Write(w) //nolint:errcheck // Flush tells
 	fmt.Fprint(w, "\r\n")
 }
@@ -78,7 +79,7 @@ func (g *guest) respond(r *http.Response, request *http.Request, keep bool) erro
 		h.Set("Connection", "close")
 	}
 	w := g.responses()
-	writeHead(w, r.StatusCode, h)
+	writeHead(w, r.StatusCode, http.StatusText(r.StatusCode), h)
 	if empty {
 		return w.Flush()
 	}
@@ -100,7 +101,7 @@ func bodiless(method string, status int) bool {
 }
 
 // streamBuffer is how much of a body is under way at once.
-const streamBuffer = 32 << 10
+const streamBuffer = 64 << 10
 
 func (p *Proxy) takePiece() *[streamBuffer]byte {
 	piece, ok := p.pieces.Get().(*[streamBuffer]byte)

@@ -64,7 +64,7 @@ func (e *Engine) openOutlet(ctx context.Context, g *guest, spec sandbox.Egress) 
 	if o.proxy, err = egressproxy.New(config); err != nil {
 		return nil, err
 	}
-	if err := o.open(e, g.user); err != nil {
+	if err := o.open(e, g.user); err != nil { //nolint:contextcheck // its life is not its caller's
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 		defer cancel()
 		return nil, errors.Join(err, o.close(undo))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -198,15 +198,15 @@ func TestWhereTheEgressProxyIsLostProgramsAreRefused(t *testing.T) {
 	<-told(b.ID()).more
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	started := make(chan struct{})
+	started, gone := make(chan struct{}), make(chan struct{})
 	running := make(chan string, 1)
 	go func() {
-		out := &signalled{started: started}
+		out := &signalled{started: started, gone: gone}
 		_, _ = b.Exec(ctx, engine.ExecRequest{Args: []string{"/bin/sh", "-c", "echo; read x; " + curl + "http://api.example.com/ 2>&1; exit 0"}, Dir: "/work", Stdin: out, Stdout: out})
 		running <- out.text()
 	}()
 	<-started
-	if err := b.outlet.socket.Listener.(*net.UnixListener).Close(); err != nil { //nolint:forcetypeassert // it is one
+	if err := b.outlet.socket.Listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	<-told(b.ID()).more
@@ -220,7 +220,8 @@ func TestWhereTheEgressProxyIsLostProgramsAreRefused(t *testing.T) {
 	if _, _, err := b.try(t.Context(), "/bin/true"); !errors.Is(err, engine.ErrNoEgress) {
 		t.Errorf("a program is started: %v", err)
 	}
-	if got := <-running; strings.Contains(got, "GET") {
+	close(gone)
+	if got := <-running; strings.Contains(got, "GET api") || !strings.Contains(got, "curl:") {
 		t.Errorf("a program that runs still reaches: %q", got)
 	}
 	if _, err := b.Stat(t.Context(), b.ref("/work")); err != nil {
@@ -235,6 +236,7 @@ func TestWhereTheEgressProxyIsLostProgramsAreRefused(t *testing.T) {
 // comes when the proxy is gone.
 type signalled struct {
 	started chan struct{}
+	gone    chan struct{}
 	once    sync.Once
 	mu      sync.Mutex
 	said    strings.Builder
@@ -247,8 +249,9 @@ func (s *signalled) Write(p []byte) (int, error) {
 	return s.said.Write(p)
 }
 
-func (s *signalled) Read(p []byte) (int, error) {
-	return 0, errors.New("nothing more")
+func (s *signalled) Read([]byte) (int, error) {
+	<-s.gone
+	return 0, io.EOF
 }
 
 func (s *signalled) text() string {
@@ -313,6 +316,40 @@ func TestAnEgressWallThatFellIsNotDeclared(t *testing.T) {
 				t.Errorf("without %q: %v", w.Name, d.Capabilities)
 			}
 		}
+	}
+}
+
+// Nobody else's directory, and none that the sandboxes' users cannot get to.
+func TestEgressSocketsStandWhereTheirSandboxesCanGet(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody")
+	}
+	open := openDir(t)
+	dir := func(name string, mode os.FileMode) string {
+		at := filepath.Join(open, name)
+		if err := errors.Join(os.Mkdir(at, 0o700), os.Chmod(at, mode)); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	passing, shut, theirs := dir("passing", 0o711), dir("shut", 0o700), dir("theirs", 0o755)
+	if err := os.Chown(theirs, 1_900_000_000, -1); err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(theirs, "state")
+	if err := errors.Join(os.Mkdir(below, 0o711), os.Chmod(below, 0o711)); err != nil {
+		t.Fatal(err)
+	}
+	c := Config{Users: Users{First: 1_900_000_000, Count: 2}}
+	for state, here := range map[string]bool{passing: true, shut: false, below: false} {
+		o, err := newOutlets(c, state)
+		if err != nil || o.missing != nil || (o.in == state) != here {
+			t.Errorf("%s: sockets are in %s, %v, %v", filepath.Base(state), o.in, o.missing, err)
+		}
+	}
+	if o, err := newOutlets(Config{}, shut); err != nil || o.in != shut { // a host that becomes nobody
+		t.Errorf("sockets are in %s, %v", o.in, err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
@@ -58,5 +59,23 @@ func Example() {
 			_, err = output.Collect(ctx, s, hello.Spec(), sink)
 			return err
 		})
+	}
+}
+
+// A host tells its operators what sandboxes were refused, and how a workload would
+// have to be changed if they were meant to.
+func ExampleEgressConfig() {
+	_ = process.Config{Egress: process.EgressConfig{
+		Observer: func(id string) egress.Observer { return refusals(id) },
+	}}
+}
+
+// refusals is the instance id of the sandbox whose events it is told.
+type refusals string
+
+// Observe is called with one event at a time.
+func (r refusals) Observe(e egress.Event) {
+	if !e.Allowed {
+		fmt.Printf("%s: %s %s (%d times): %s\n", r, e.Code, e.Host, e.Count, e.Change)
 	}
 }

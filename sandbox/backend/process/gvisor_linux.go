@@ -11,6 +11,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/launch"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/owner"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -45,6 +46,10 @@ func (h *host) findPlace(drops bool) error {
 		return nil
 	}
 	for _, dir := range []string{h.stateDir, os.TempDir(), "/var/tmp", "/var/lib"} {
+		dir, err := owner.Held(dir)
+		if err != nil {
+			continue
+		}
 		if open, err := openToAll(dir); err == nil && open {
 			h.bundlesIn = dir
 			return nil

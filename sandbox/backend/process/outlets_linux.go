@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/owner"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -45,7 +46,7 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 		return o, nil
 	}
 	for _, dir := range []string{stateDir, os.TempDir(), "/var/tmp", "/var/lib"} {
-		if passable(dir) {
+		if dir, err := owner.Held(dir); err == nil && passable(dir) {
 			o.in = dir
 			return o, nil
 		}

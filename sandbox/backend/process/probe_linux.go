@@ -18,8 +18,9 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
-// probeTime bounds the probe, which takes a tenth of a second.
-const probeTime = 30 * time.Second
+// probeTime bounds the probe, which takes a fifth of a second, and one or two with
+// gVisor.
+const probeTime = time.Minute
 
 // trialMemory and trialWrite are the bound of the probe's own sandbox, and the
 // file that it cannot hold.

@@ -46,7 +46,8 @@ func (r *Report) add(name string, held bool, shown, remedy string) {
 	r.Checks = append(r.Checks, Check{Name: name, Shown: shown, Held: held, Remedy: remedy})
 }
 
-// reference tells in one line what was seen, and what keeps the rung down.
+// reference tells in one line what was seen, what keeps the rung down, and what
+// egress lacks.
 func (r *Report) reference(version string) string {
 	seen, missing := []string{"probed at start: " + version}, []string{}
 	for _, c := range r.Checks {
@@ -55,6 +56,11 @@ func (r *Report) reference(version string) string {
 			continue
 		}
 		missing = append(missing, c.Name+": "+c.Shown+"; to have it, "+c.Remedy)
+	}
+	for _, c := range r.Egress {
+		if !c.Held {
+			missing = append(missing, "not of the rung, but of egress: "+c.Name+": "+c.Shown+"; to have it, "+c.Remedy)
+		}
 	}
 	return strings.Join(append(seen, missing...), "; ")
 }

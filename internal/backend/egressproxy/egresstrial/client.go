@@ -36,10 +36,10 @@ type reply struct {
 const attemptTime = 10 * time.Second
 
 // plain asks for a URL without TLS.
-func (c client) plain(ctx context.Context, method, url string) (reply, error) {
+func (c client) plain(ctx context.Context, url string) (reply, error) {
 	return c.within(ctx, func(conn net.Conn) (reply, error) {
 		host, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-		return ask(conn, bufio.NewReader(conn), method, url, host)
+		return ask(conn, bufio.NewReader(conn), http.MethodGet, url, host)
 	})
 }
 

@@ -93,7 +93,7 @@ func answered(r reply, err error) error {
 		return fmt.Errorf("the allowed neighbour: %w", err)
 	}
 	if r.status != http.StatusOK || r.code != "" {
-		return fmt.Errorf("the allowed neighbour: answered %d %s", r.status, r.code)
+		return fmt.Errorf("the allowed neighbour: answered %d %s", r.status, string(r.code))
 	}
 	return nil
 }
@@ -108,20 +108,20 @@ func refused(r reply, err error, codes ...sandbox.Code) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("let through, or refused otherwise: %d %s", r.status, r.code)
+	return fmt.Errorf("let through, or refused otherwise: %d %s", r.status, string(r.code))
 }
 
 func tryAllowed(ctx context.Context, c client) error {
 	return errors.Join(
 		answered(c.secure(ctx, open+":443", open, "GET /", "POST /")),
-		answered(c.plain(ctx, http.MethodGet, "http://"+open+"/")),
+		answered(c.plain(ctx, "http://"+open+"/")),
 	)
 }
 
 func tryOtherHosts(ctx context.Context, c client) error {
 	tunnel, err := c.tunnel(ctx, shut+":443")
 	err = refused(tunnel, err, sandbox.CodeEgressDenied)
-	plain, failed := c.plain(ctx, http.MethodGet, "http://"+shut+"/")
+	plain, failed := c.plain(ctx, "http://"+shut+"/")
 	return errors.Join(err, refused(plain, failed, sandbox.CodeEgressDenied), c.unheard(shut))
 }
 
@@ -177,7 +177,7 @@ func tryServerNames(ctx context.Context, c client) error {
 	const other = "fronted.example.com"
 	r, err := c.secure(ctx, bound+":443", other, "GET /")
 	if err == nil {
-		return fmt.Errorf("another name was let through: %d %s", r.status, r.code)
+		return fmt.Errorf("another name was let through: %d %s", r.status, string(r.code))
 	}
 	if c.world.count(func() int { return c.world.greets[other] }) > 0 {
 		return errors.New("a greeting by another name was passed on")
@@ -203,9 +203,9 @@ func tryPaths(ctx context.Context, c client) error {
 
 func tryMetadata(ctx context.Context, c client) error {
 	at := "http://" + metadata.String() + "/latest/meta-data/"
-	r, err := c.plain(ctx, http.MethodGet, at)
+	r, err := c.plain(ctx, at)
 	err = refused(r, err, sandbox.CodeEgressAlwaysBlocked, sandbox.CodeEgressDenied)
-	r, failed := c.plain(ctx, http.MethodGet, strings.Replace(at, metadata.String(), forwarding, 1))
+	r, failed := c.plain(ctx, strings.Replace(at, metadata.String(), forwarding, 1))
 	return errors.Join(
 		err, refused(r, failed, sandbox.CodeEgressAddressRefused, sandbox.CodeEgressAlwaysBlocked),
 		c.undialed(metadata), c.unroutable(ctx, "tcp", netip.AddrPortFrom(metadata, plainPort)),

@@ -49,6 +49,7 @@ func Bundle(file string) []string {
 		"PIP_CERT",            // pip
 		"GIT_SSL_CAINFO",      // Git
 		"NODE_EXTRA_CA_CERTS", // Node, beside its own
+		"npm_config_cafile",   // npm, over what an npmrc of the machine says
 		"CARGO_HTTP_CAINFO",   // Cargo
 		"AWS_CA_BUNDLE",       // the AWS command line and SDKs
 	}

@@ -67,11 +67,8 @@ func Private(dir string) (string, error) {
 	if err := os.MkdirAll(above, 0o755); err != nil {
 		return "", fmt.Errorf("make the directory above it: %w", err)
 	}
-	above, err := filepath.EvalSymlinks(above)
+	above, err := Held(above)
 	if err != nil {
-		return "", fmt.Errorf("find the directory above it: %w", err)
-	}
-	if err := held(above); err != nil {
 		return "", err
 	}
 	dir = filepath.Join(above, filepath.Base(dir))
@@ -92,6 +89,19 @@ func Private(dir string) (string, error) {
 		return "", errors.New("it is not a directory of this user alone (mode 0700 or 0711)")
 	}
 	return dir, nil
+}
+
+// Held answers a directory without links above it, and refuses one that somebody
+// else could put another in the place of.
+func Held(dir string) (string, error) {
+	place, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("find the directory above it: %w", err)
+	}
+	if !filepath.IsAbs(place) {
+		return "", errors.New("a directory that is named by where this process stands")
+	}
+	return place, held(place)
 }
 
 // held refuses a directory that anybody but this user and root could rename, or
