@@ -81,23 +81,28 @@ func scheme(r egress.Request) string {
 	return "https"
 }
 
-// matches compares with a pattern in which stars stand for anything.
+// matches compares with a pattern in which stars stand for anything. Each takes
+// as little as it can, which leaves the most to those behind it.
 func matches(pattern, text string) bool {
-	before, rest, star := strings.Cut(strings.ToLower(pattern), "*")
-	text = strings.ToLower(text)
+	pattern, text = strings.ToLower(pattern), strings.ToLower(text)
+	first, rest, star := strings.Cut(pattern, "*")
 	if !star {
-		return before == text
+		return pattern == text
 	}
-	if !strings.HasPrefix(text, before) {
+	text, ok := strings.CutPrefix(text, first)
+	if !ok {
 		return false
 	}
-	for text = text[len(before):]; ; text = text[1:] {
-		if matches(rest, text) {
-			return true
+	for {
+		part, more, star := strings.Cut(rest, "*")
+		if !star {
+			return strings.HasSuffix(text, part)
 		}
-		if text == "" {
+		at := strings.Index(text, part)
+		if at < 0 {
 			return false
 		}
+		text, rest = text[at+len(part):], more
 	}
 }
 

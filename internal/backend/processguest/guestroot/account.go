@@ -61,6 +61,10 @@ func Read(archive io.Reader) (Accounts, error) {
 	for r := tar.NewReader(archive); found < 2; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
+			// Who makes an archive may say only behind it that it is not whole.
+			if _, err := io.Copy(io.Discard, archive); err != nil {
+				return Accounts{}, fmt.Errorf("look for an image's users: %w", err)
+			}
 			break
 		}
 		if err != nil && !errors.Is(err, tar.ErrInsecurePath) {

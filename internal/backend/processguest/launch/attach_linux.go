@@ -101,20 +101,34 @@ func (s *Sandbox) shifted(dir, users string, readOnly bool) (int, error) {
 // moveInto puts a mount in its place, from a thread that is in the sandbox's mounts
 // for that one call and then ends.
 func moveInto(mounts, tree, to int) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends here
-		err := unix.Unshare(unix.CLONE_FS)
-		if err == nil {
-			err = unix.Setns(mounts, unix.CLONE_NEWNS)
+	err := onThread(func() error {
+		if err := unix.Unshare(unix.CLONE_FS); err != nil {
+			return err
 		}
-		if err == nil {
-			err = unix.MoveMount(tree, "", to, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+		if err := unix.Setns(mounts, unix.CLONE_NEWNS); err != nil {
+			return err
 		}
-		done <- err
-	}()
-	if err := <-done; err != nil {
+		return unix.MoveMount(tree, "", to, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
+	})
+	if err != nil {
 		return errors.Join(ErrCannotAttach, fmt.Errorf("mount into a sandbox: %w", err))
 	}
 	return nil
+}
+
+// onThread runs do on a thread that is used for nothing else and ends. It is never
+// the process' first, which does not end, and whose mounts are what /proc/self
+// shows to all others.
+func onThread(do func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			defer runtime.UnlockOSThread()
+			done <- onThread(do) // another, since this one is taken
+			return
+		}
+		done <- do() // never unlocked: the thread ends here
+	}()
+	return <-done
 }
