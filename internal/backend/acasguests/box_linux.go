@@ -77,6 +77,9 @@ func (b *box) boot(ctx context.Context, mounts []acasemu.Mount) error {
 		Name: prefix + b.id, Image: sandbox.Image{Reference: b.id}, WorkDir: b.workDir,
 		Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Rules: b.judge.opened()},
 	})
+	if r := sandbox.RefusalOf(err); r != nil && errors.Is(r, sandbox.ErrUnsupported) {
+		return &acasemu.Unsupported{Title: "GuestNotPlayed", Detail: r.Error()}
+	}
 	if err != nil {
 		return fmt.Errorf("start a guest: %w", err)
 	}

@@ -30,6 +30,12 @@ var ranges atomic.Uint32
 // newGuests are closed when the test ends.
 func newGuests(t *testing.T, resolve map[string]string) (*Guests, string) {
 	t.Helper()
+	return newGuestsOf(t, resolve, 20)
+}
+
+// newGuestsOf has so many users, where it can have any but its own.
+func newGuestsOf(t *testing.T, resolve map[string]string, users uint32) (*Guests, string) {
+	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("this machine lacks bubblewrap")
@@ -39,7 +45,7 @@ func newGuests(t *testing.T, resolve map[string]string) (*Guests, string) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	c := process.Config{StateDir: filepath.Join(t.TempDir(), "state"), Notice: func(text string) { t.Log("notice:", text) }}
 	if os.Geteuid() == 0 {
-		c.Users = process.Users{First: 1_700_000_000 + (uint32(os.Getpid()%20_000)*50+ranges.Add(1))*20, Count: 20}
+		c.Users = process.Users{First: 1_700_000_000 + (uint32(os.Getpid()%20_000)*50+ranges.Add(1))*20, Count: users}
 	}
 	g, err := New(t.Context(), Config{Process: c, Dir: dir, Resolve: resolve})
 	if err != nil {
@@ -148,6 +154,16 @@ func TestCommandsAreTheImagesUsersAndFilesAreRoots(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 	boot(t, g, acasemu.Boot{ID: "b"}).prints("id -u; pwd", "0\n/")
+}
+
+func TestAnImageThatNeedsASecondUserIsRefusedByName(t *testing.T) {
+	t.Parallel()
+	g, _ := newGuestsOf(t, nil, 1)
+	err := g.Start(t.Context(), acasemu.Boot{ID: "a", Image: acasemu.Image{Reference: "registry.example.test/team/app:1", User: "1654"}})
+	if unsupported, ok := errors.AsType[*acasemu.Unsupported](err); !ok || !strings.Contains(unsupported.Detail, "image.user_unserved") {
+		t.Errorf("%v", err)
+	}
+	boot(t, g, acasemu.Boot{ID: "a"}).prints("id -u", "0")
 }
 
 func TestFilesAreReachedAsTheServiceReachesThem(t *testing.T) {

@@ -160,6 +160,9 @@ func (r *root) options() guestagent.Options {
 	return o
 }
 
+// outletBytes is room for all the authorities that anybody trusts.
+const outletBytes = 16 << 20
+
 // sees is what a sandbox sees of the machine, and what else it has that is not in
 // its root file system.
 func (e *Engine) sees(g *guest, workDir string) (view.View, error) {
@@ -176,7 +179,12 @@ func (e *Engine) sees(g *guest, workDir string) (view.View, error) {
 	if g.root.image.Machine {
 		machine = e.host.view
 	}
-	return view.MakeRoot(slices.Concat(machine, g.outlet.shown()), e.config.SharedBytes), nil
+	shown := g.outlet.shown()
+	if len(shown) > 0 {
+		// A mount of its own, which the guest's root can neither change nor remove.
+		shown = append(view.View{{Kind: view.Memory, Path: path.Dir(proxySocket), Bytes: outletBytes, Sealed: true}}, shown...)
+	}
+	return view.MakeRoot(slices.Concat(machine, shown), e.config.SharedBytes), nil
 }
 
 // furnish puts into the root file system what the guest has to begin with.

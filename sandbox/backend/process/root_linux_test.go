@@ -116,6 +116,26 @@ func TestAGuestsRootIsRootOfItsGuestAlone(t *testing.T) {
 	b.alive()
 }
 
+func TestAGuestsRootCannotChangeWhatItIsShownOfItsEgress(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, "api.example.com")
+	c := inWorld(t, world)
+	notGVisor(t, c)
+	c.Images = made(map[string]Image{"": {Machine: true}})
+	e := newEngine(t, c)
+	b := startWith(t, e, "a", sandbox.Egress{Rules: map[string]sandbox.EgressRule{"r": rule("api.example.com", "443", "GET", "*")}})
+	for _, command := range []string{
+		"touch /run/egress/x", "mv /run/egress /run/x", "rm -rf /run/egress", "rm -f /run/egress/ca.pem", "rm -f /run/egress/proxy.sock", "echo > /run/egress/ca.pem",
+	} {
+		if out, code := b.sh(command); code == 0 {
+			t.Errorf("%s worked: %s", command, out)
+		}
+	}
+	if got := b.prints("curl -sS --max-time 20 https://api.example.com/x"); got != "GET api.example.com/x" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestFilesAreRootsAndProgramsTheImagesUsers(t *testing.T) {
 	t.Parallel()
 	needUsers(t)
@@ -368,7 +388,7 @@ func TestAllOfThisHoldsForGuestsWithARoot(t *testing.T) {
 	}
 	needBubblewrap(t)
 	const others = "WithGVisor|GVisorOf|OrdinaryUser|WithARoot|Conforms|RungFalls|Processor|ManySandboxes|" +
-		"OwnMemoryIsWritable|GivenRootFileSystem|ShareTheAgent|CannotBeServed|FullSandbox"
+		"OwnMemoryIsWritable|ReplaceItsEgressSocket|EgressOutlives|GivenRootFileSystem|ShareTheAgent|CannotBeServed|FullSandbox"
 	for user, skip := range map[string]string{"root": others, "1000": others + "|FilesStay|RuntimesWork|CountedByUser|UserOfItsOwn"} {
 		t.Run(user, func(t *testing.T) {
 			t.Parallel()
