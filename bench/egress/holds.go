@@ -15,7 +15,7 @@ type held struct {
 	// memory is the process's before, with all tunnels open, after they were used,
 	// and after they were closed.
 	memory      [4]int64
-	descriptors [2]int // before, and after they were closed
+	descriptors [3]int // before, after they were used, and after they were closed
 	median, p99 time.Duration
 }
 
@@ -84,8 +84,11 @@ func (b *bench) hold(ctx context.Context, process *process) (h held, err error) 
 	slices.Sort(taken)
 	h.median, h.p99 = quantile(taken, 0.5), quantile(taken, 0.99)
 	note(2)
+	if h.descriptors[1], err = process.descriptors(); err != nil {
+		return h, err
+	}
 	shut()
-	if err := settle(ctx, process, h.descriptors[0], &h.descriptors[1]); err != nil {
+	if err := settle(ctx, process, h.descriptors[0], &h.descriptors[2]); err != nil {
 		return h, err
 	}
 	note(3)

@@ -75,11 +75,11 @@ func latencies(rows []row) string {
 // Held is the table of many tunnels.
 func (p *page) Held() string {
 	var b strings.Builder
-	b.WriteString("| who | before | open | each | used | closed | median | p99 | descriptors left |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| who | before | open | each | used | closed | median | p99 | descriptors each | left |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, h := range p.held {
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1f KiB | %s | %s | %s | %s | %d |\n", h.who, mebibytes(h.memory[0]), mebibytes(h.memory[1]),
+		fmt.Fprintf(&b, "| %s | %s | %s | %.1f KiB | %s | %s | %s | %s | %.1f | %d |\n", h.who, mebibytes(h.memory[0]), mebibytes(h.memory[1]),
 			float64(h.memory[1]-h.memory[0])/float64(p.Tunnels)/1024, mebibytes(h.memory[2]), mebibytes(h.memory[3]),
-			took(h.median), took(h.p99), h.descriptors[1]-h.descriptors[0])
+			took(h.median), took(h.p99), float64(h.descriptors[1]-h.descriptors[0])/float64(p.Tunnels), h.descriptors[2]-h.descriptors[0])
 	}
 	return b.String()
 }

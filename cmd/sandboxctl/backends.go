@@ -10,6 +10,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/wasm"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
@@ -18,7 +19,10 @@ import (
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
 		process.Name: onLinux(process.RuntimeBubblewrap),
-		wasm.Name:    {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
+		wasm.Name: {
+			Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript(),
+			FirstStart: "; the first start on a machine compiles the guest, which takes a while",
+		},
 	}
 }
 
@@ -36,11 +40,14 @@ func onLinux(runtime process.Runtime) cli.Backend {
 			return report.Declarations, err
 		},
 		Start: func(ctx context.Context, notice func(string)) (router.Backend, func(context.Context) error, error) {
-			b, err := process.New(ctx, processConfig(runtime, notice))
-			if err != nil {
-				return nil, nil, err
-			}
-			return b, b.Close, nil
+			return startProcess(ctx, processConfig(runtime, notice))
+		},
+		Watch: func(
+			ctx context.Context, notice func(string), observer func(string) egress.Observer,
+		) (router.Backend, func(context.Context) error, error) {
+			config := processConfig(runtime, notice)
+			config.Egress.Observer = observer
+			return startProcess(ctx, config)
 		},
 		Bounds: processBounds(), Holds: "sandbox-host-",
 	}
@@ -50,6 +57,14 @@ func onLinux(runtime process.Runtime) cli.Backend {
 		}
 	}
 	return b
+}
+
+func startProcess(ctx context.Context, config process.Config) (router.Backend, func(context.Context) error, error) {
+	b, err := process.New(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, b.Close, nil
 }
 
 func processConfig(runtime process.Runtime, notice func(string)) process.Config {

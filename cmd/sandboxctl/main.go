@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"syscall"
 
+	"github.com/mattn/go-isatty"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 )
 
@@ -24,6 +26,7 @@ func main() {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: buildVersion(),
 		Backends: backends(), Guests: guests(), GuestEngines: guestEngines(),
+		Terminal: isatty.IsTerminal(os.Stderr.Fd()),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,14 +77,143 @@ writeFile("table.csv", "a,b\n");`
 	}
 }
 
-func TestACommandOfThisMachineRunsFromAnAcceptedManifest(t *testing.T) {
-	t.Parallel()
+// needBubblewrap skips where the process backend cannot run.
+func needBubblewrap(t *testing.T) {
+	t.Helper()
 	if _, err := exec.LookPath("bwrap"); err != nil || runtime.GOOS != "linux" {
 		if os.Getenv("CI") != "" && runtime.GOOS == "linux" {
 			t.Fatal("this machine lacks bubblewrap")
 		}
 		t.Skip("this machine lacks bubblewrap")
 	}
+}
+
+// askTwo asks the sandbox's proxy for a tunnel and for a request in the clear.
+const askTwo = `ask() { exec 3<>/dev/tcp/127.0.0.1/3128 && printf "$1" >&3 && cat <&3; exec 3>&-; }
+ask "CONNECT files.example.net:443 HTTP/1.1\r\nHost: files.example.net:443\r\n\r\n"
+ask "GET http://api.example.com/v1/items?key=secret HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
+exit 3`
+
+func TestWhatAProgramIsRefusedIsLearntWhileNothingIsPermitted(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	b, err := manifest.Manifest{
+		Policy: sandbox.Policy{
+			Name: "agents", MinimumIsolation: sandbox.IsolationOSProcess,
+			Egress: sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"*.example.net"}},
+		},
+		Workloads: map[string]sandbox.Spec{"closed": {Kind: "shell", Backend: "process", Requires: &requires}},
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path, events := filepath.Join(dir, "manifest.json"), filepath.Join(dir, "events.jsonl")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := command(t, "learn", "--run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", "closed",
+		"--events", events, "--", "bash", "-c", askTwo)
+	for _, want := range []string{
+		"# asked for by bash\n", "\"files.example.net\",\n",
+		`api = { host = "api.example.com", ports = [80], methods = ["GET"], paths = ["/v1/items"] }`,
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if code != cli.ExitRefused || !strings.Contains(stderr, "egress.not_within_policy") || !strings.Contains(stderr, "exit code 3 after") {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	again, _, _ := command(t, "learn", events, "--manifest", path)
+	if again != stdout {
+		t.Errorf("from the log:\n%s\nfrom the run:\n%s", again, stdout)
+	}
+	log, err := os.ReadFile(events)
+	if err != nil || strings.Contains(string(log), "secret") {
+		t.Errorf("%v: a query is in the log: %s", err, log)
+	}
+	line, _, _ := strings.Cut(string(log), "\n")
+	if stdout, stderr, code := command(t, "why", "--manifest", path, "--event", line); code != cli.ExitRefused ||
+		!strings.Contains(stdout, "egress.denied") || !strings.Contains(stdout, `egress_hosts = ["files.example.net"]`) {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+}
+
+// A run that learns names what leads nowhere where the team closed its egress, and
+// nothing where the platform did.
+func TestWhatThePlatformHasClosedStaysClosedWhileLearning(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	closed := sandbox.Policy{Name: "agents", MinimumIsolation: sandbox.IsolationOSProcess, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}}
+	for name, row := range map[string]struct {
+		platform *sandbox.Policy
+		says     string
+	}{
+		"team":     {nil, `egress_mode = "allowlist"`},
+		"platform": {&sandbox.Policy{Egress: closed.Egress}, "egress.mode_denied"},
+	} {
+		b, err := manifest.Manifest{
+			Policy: closed, HostPolicy: row.platform,
+			Workloads: map[string]sandbox.Spec{"closed": {Kind: "shell", Backend: "process", Requires: &requires}},
+		}.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "manifest.json")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stdout, stderr, code := command(t, "learn", "--run", "--manifest", path, "--accept", string(manifest.DigestOf(b)),
+			"--workload", "closed", "--", "bash", "-c", askTwo)
+		if code != cli.ExitRefused || !strings.Contains(stdout+stderr, row.says) || strings.Contains(stdout, "files.example.net") != (row.platform == nil) {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, stdout, stderr)
+		}
+	}
+}
+
+// A program that lacks a host often only says that something went wrong.
+func TestARunSaysWhatItsProxyRefused(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
+	requires := sandbox.SetOf(sandbox.CapabilityExec)
+	rules := sandbox.Egress{Mode: sandbox.EgressAllowlist, Hosts: []string{"packages.example.org"}}
+	b, err := manifest.Manifest{
+		Policy:    sandbox.Policy{MinimumIsolation: sandbox.IsolationOSProcess, Egress: rules},
+		Workloads: map[string]sandbox.Spec{"open": {Kind: "shell", Backend: "process", Requires: &requires, Egress: rules}},
+	}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "manifest.json")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", "open"}
+	program := []string{"--", "bash", "-c", askTwo}
+	_, stderr, code := command(t, append(args, program...)...)
+	for _, want := range []string{"refused files.example.net:443, once, egress.denied\n", "refused api.example.com:80 (GET /v1/items), once, egress.denied\n"} {
+		if code != cli.ExitProgram || !strings.Contains(stderr, want) {
+			t.Errorf("exit code %d, no %q\n%s", code, want, stderr)
+		}
+	}
+	stdout, _, code := command(t, append(append(args, "--format", "json"), program...)...)
+	var ran struct {
+		ExitCode int `json:"exit_code"`
+		Refused  []struct {
+			Request string `json:"request"`
+		} `json:"refused"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &ran); err != nil || code != cli.ExitProgram || ran.ExitCode != 3 || len(ran.Refused) != 2 {
+		t.Errorf("exit code %d, %v: %s", code, err, stdout)
+	}
+}
+
+func TestACommandOfThisMachineRunsFromAnAcceptedManifest(t *testing.T) {
+	t.Parallel()
+	needBubblewrap(t)
 	requires := sandbox.SetOf(sandbox.CapabilityExec, sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut)
 	b, err := manifest.Manifest{
 		Policy: sandbox.Policy{MinimumIsolation: sandbox.IsolationOSProcess},

@@ -82,13 +82,22 @@ func (a *app) checkCommand() *cobra.Command {
 	flags.StringVar(&o.baseline, "baseline", "", "a manifest or policy document from a trusted place, or its digest, to compare with")
 	flags.StringVar(&o.source, "source", "", "the configuration that a manifest or plan came from, to say where things are written")
 	flags.StringArrayVar(&o.facts, "facts", nil, "a backend's facts, in place of the shipped ones (repeatable)")
+	flags.DurationVar(&o.timeout, "timeout", planningTimeout, "how long planning a directory may take")
+	o.flags(cmd)
+	a.formatFlag(cmd, "text", "json", "sarif", "junit", "markdown")
+	return cmd
+}
+
+// planningTimeout is how long planning a directory may take.
+const planningTimeout = 2 * time.Minute
+
+// flags adds those that say how a directory is planned.
+func (o *checkOptions) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.StringVar(&o.terraform, "terraform", "", "the terraform or tofu to plan a directory with")
 	flags.StringVar(&o.provider, "provider", "", "the provider's binary to plan a directory with")
 	flags.StringArrayVar(&o.varFiles, "var-file", nil, "a variables file for a directory (repeatable)")
 	flags.StringArrayVar(&o.vars, "var", nil, "a variable NAME=VALUE for a directory (repeatable)")
-	flags.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long planning a directory may take")
-	a.formatFlag(cmd, "text", "json", "sarif", "junit", "markdown")
-	return cmd
 }
 
 func (a *app) check(ctx context.Context, target string, o checkOptions) (*report, error) {

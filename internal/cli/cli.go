@@ -16,9 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
@@ -36,6 +38,11 @@ type Env struct {
 	Backends map[string]Backend
 	// GuestEngines are what can run inside an emulator's sandboxes, by name.
 	GuestEngines map[string]GuestEngine
+	// Terminal says that somebody watches Stderr, so that a line may change.
+	Terminal bool
+	// Service opens a client of the service for sandboxes on Azure; nil is
+	// [acasapi.New].
+	Service func(acasapi.Config) (*acasapi.Client, error)
 }
 
 // Backend is a backend that this binary can run.
@@ -47,6 +54,16 @@ type Backend struct {
 	// Start makes it. notice may be called with lines for a person. stop is never
 	// nil where err is.
 	Start func(ctx context.Context, notice func(text string)) (b router.Backend, stop func(context.Context) error, err error)
+
+	// Watch is Start of a backend whose sandboxes have proxies: observer is asked, by
+	// the sandbox's id, who is told of what they decide. Nil where there are none.
+	Watch func(
+		ctx context.Context, notice func(text string), observer func(id string) egress.Observer,
+	) (b router.Backend, stop func(context.Context) error, err error)
+
+	// FirstStart is why the first start on a machine takes a while, to be read after
+	// "starting the sandbox"; empty where it does not.
+	FirstStart string
 
 	// Programs, Bounds and Holds are what conformance needs to know of it: sources
 	// in its language, what one sandbox may use up as Start configures it, and what
@@ -94,18 +111,21 @@ func Main(ctx context.Context, env Env, args []string) int {
 const long = `sandboxctl answers, from the same rules that plan and run, whether sandboxes are
 confined as their policy says, and runs programs in them.
 
-It needs no cloud and no credentials.`
+It needs no cloud and no credentials, except for what looks at a group on Azure: ls,
+show --sandbox, reap and image.`
 
 const examples = `  sandboxctl show manifest.json                      the posture in words
   sandboxctl check manifest.json                     is every workload admitted?
   sandboxctl check ./policies                        plan a directory of pure objects and judge it
   terraform show -json plan | sandboxctl check -     judge a plan
   sandboxctl why --manifest manifest.json --host cdn.example.net
+  sandboxctl learn events.jsonl                      the allowlist that a program asked for
   sandboxctl diff deployed.json manifest.json        does anything permit more than before?
   sandboxctl facts --backend wasm                    what a backend promises, and on what evidence
   sandboxctl conformance --backend process           attack a backend on this machine
   sandboxctl emulate --ca-out ca.pem                 Azure Container Apps Sandboxes on this machine
-  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js`
+  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js
+  sandboxctl reap --group agents --older-than 2h --dry-run   what hosts have left on Azure`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -124,7 +144,8 @@ func (a *app) root() *cobra.Command {
 		return badInput("%w\nsee %s --help", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		a.showCommand(), a.checkCommand(), a.whyCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(), a.emulateCommand(), a.conformanceCommand(),
+		a.showCommand(), a.checkCommand(), a.whyCommand(), a.learnCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(),
+		a.emulateCommand(), a.conformanceCommand(), a.lsCommand(), a.reapCommand(), a.imageCommand(),
 		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root

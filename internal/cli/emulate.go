@@ -35,6 +35,10 @@ type GuestOptions struct {
 // noEngine is the engine of sandboxes that exist on paper.
 const noEngine = "none"
 
+const emulateExitHelp = `Exit codes:
+  0  it served until it was interrupted
+  2  it could not be started`
+
 // emulateOptions are the flags of emulate.
 type emulateOptions struct {
 	listen, caOut, engine, state, tokenFile string
@@ -58,6 +62,11 @@ it forgets everything when it ends.
 
 With --engine none sandboxes exist on paper: they are made, listed and deleted, and
 run no commands.
+With --engine process, on Linux, they are sandboxes of this machine with a root of
+their own: an image is this machine's programs, or what is in the OCI layout that
+--image names, and commands run as the image's user. An image whose user is not root,
+and volumes, need an emulator that root runs. Guests end with it, and are known to no
+other.
 
 A fault makes it misbehave. It is words joined with commas: whom it meets (op=,
 method=, path=, times=, skip=) and what happens (status=, drop=, latency=, …), or one
@@ -72,7 +81,7 @@ func (a *app) emulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emulate [flags]",
 		Short: "Serve Azure Container Apps Sandboxes on this machine",
-		Long:  fmt.Sprintf(emulateLong, strings.Join(acasemu.FaultNames(), "\n  ")),
+		Long:  fmt.Sprintf(emulateLong, strings.Join(acasemu.FaultNames(), "\n  ")) + "\n\n" + emulateExitHelp,
 		Example: `  sandboxctl emulate --ca-out ca.pem
   sandboxctl emulate --listen 127.0.0.1:8443 --ca-out ca.pem --state .sandbox/state.db
   sandboxctl emulate --ca-out ca.pem --fault throttle,op=exec.shell,times=2`,

@@ -25,6 +25,9 @@ const (
 	// ExitProgram: the program that was run ended with a code other than 0, was
 	// stopped at a bound, or left an output it declared undelivered.
 	ExitProgram = 4
+	// ExitUnfinished: what was begun on Azure did not come to its end, and what is
+	// left of it is named.
+	ExitUnfinished = 5
 	// ExitInterrupted: a signal ended the command.
 	ExitInterrupted = 130
 )
@@ -38,6 +41,7 @@ const (
   2    there is no answer: bad input, or input that leaves the answer open
   3    more is permitted than before, and nothing is refused
   4    the program that was run failed: its own code is printed
+  5    something that was begun on Azure is not finished, and is named
   130  interrupted`
 	checkExitHelp = `Exit codes:
   0  everything is allowed
@@ -53,6 +57,17 @@ const (
   0  nothing is permitted that was not
   2  bad input
   3  something is permitted that was not`
+	learnExitHelp = `Exit codes:
+  0  the list is printed, and the workload permits as much already, where it is known
+  1  the list is printed, and with it the workload would be refused
+  2  bad input, or the program did not run
+  3  the list is printed, and with it the workload would be admitted and permit more
+  130  interrupted by a signal`
+	azureExitHelp = `Exit codes:
+  0    here it is
+  1    not there, or not permitted by the endpoint, the sign-in or the service
+  2    there is no answer: bad input, or the service gave none
+  130  interrupted`
 	runExitHelp = `Exit codes:
   0  the program ended with 0 and its outputs landed
   1  the manifest or the workload is refused: nothing ran
@@ -127,10 +142,6 @@ func (a *app) end(ctx context.Context, err error) int {
 		fmt.Fprint(a.errs, page.String())
 		return code
 	}
-	word := "refused"
-	if code == ExitProgram {
-		word = "failed"
-	}
 	for i, r := range refusals {
 		if i == maxShown {
 			fmt.Fprintln(a.errs, "\n"+strings.TrimSpace(show.More(len(refusals)-i)))
@@ -141,9 +152,19 @@ func (a *app) end(ctx context.Context, err error) int {
 		}
 		it := itemOf(r.Finding)
 		it.because = because(r)
-		fmt.Fprint(a.errs, block(it, word))
+		fmt.Fprint(a.errs, block(it, endWord(code, r)))
 	}
 	return code
+}
+
+// endWord says of a refusal that ended the command whether something was declined or
+// did not work.
+func endWord(code int, r *sandbox.Refusal) string {
+	service := strings.HasPrefix(string(r.Code), "service.") && !errors.Is(r, sandbox.ErrPermission) && !errors.Is(r, sandbox.CodeCredentialInvalid)
+	if service || code == ExitProgram || code == ExitUnfinished {
+		return "failed"
+	}
+	return "refused"
 }
 
 // because is what lies under a refusal, in one line, where it says more than the

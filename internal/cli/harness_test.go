@@ -7,13 +7,17 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
@@ -36,6 +40,10 @@ type invocation struct {
 	environ []string
 	engine  *sandboxtest.Engine
 	ctx     context.Context //nolint:containedctx // a test's
+	// service opens the client of the service on Azure, and terminal says that the
+	// command believes to be watched.
+	service  func(acasapi.Config) (*acasapi.Client, error)
+	terminal bool
 }
 
 type result struct {
@@ -57,12 +65,29 @@ func (i invocation) run(t *testing.T, args ...string) result {
 	var stdout, stderr bytes.Buffer
 	code := cli.Main(i.ctx, cli.Env{
 		Stdin: strings.NewReader(i.stdin), Stdout: &stdout, Stderr: &stderr, Environ: i.environ,
+		Service: i.service, Terminal: i.terminal,
 		Version: "1.2.3", Guests: map[string]string{"javascript": "sha256:" + strings.Repeat("0", 64)},
 		Backends: map[string]cli.Backend{"memory": {
 			Declarations: func() sandbox.Declarations { return sandboxtest.Declarations(i.engine) },
 			Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
 				//nolint:contextcheck // it is in memory
 				return sandboxtest.Backend(t, i.engine), func(context.Context) error { return nil }, nil
+			},
+			Watch: func(
+				_ context.Context, _ func(string), observer func(string) egress.Observer,
+			) (router.Backend, func(context.Context) error, error) {
+				//nolint:contextcheck // it is in memory
+				return sandboxtest.Backend(t, i.engine), func(context.Context) error {
+					started := func(r sandboxtest.Request) bool { return r.Op == sandboxtest.OpStart }
+					if !slices.ContainsFunc(i.engine.Requests(), started) {
+						return nil
+					}
+					observer("s-1").Observe(egress.Event{
+						Time: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), Code: sandbox.CodeEgressDenied, Layer: egress.LayerConnection,
+						Host: "asked.example.net", Port: 443, Count: 1,
+					})
+					return nil
+				}, nil
 			},
 		}},
 	}, args)

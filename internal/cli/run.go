@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +14,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress/eventlog"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
@@ -31,11 +30,20 @@ type runOptions struct {
 	timeout  time.Duration
 	flat     bool
 	raw      bool
+	events   string
+	// watch are told what the sandbox's proxy decides.
+	watch []func(eventlog.Entry)
+	// noOutputs leaves outputs where they are.
+	noOutputs bool
+	// ran is filled in where it is to be printed as JSON.
+	ran *ran
 }
 
 const (
 	// maxProgram bounds the program's text.
 	maxProgram = 16 << 20
+	// defaultTimeout is how long a program may run.
+	defaultTimeout = time.Minute
 	// stopBound is how long stopping the backend may take.
 	stopBound = 10 * time.Second
 	// stdoutMarker and stderrMarker begin the lines of the program, so that none
@@ -60,8 +68,12 @@ everything else to standard error. What it writes is escaped, each line behind a
 marker; --raw passes its bytes on as they are. Outputs land below --out in a
 directory of this run, or with --flat in --out itself; nothing is overwritten.
 
+Under egress_mode allowlist the sandbox has a proxy. What it refused most is said at the
+end. With --events all that it allowed and refused is written into a new file, a line
+each, for "sandboxctl learn" and "sandboxctl why".
+
 With --format json standard output is one object: the exit code, what the program
-wrote, and what landed. What is no UTF-8 stands there in base64.`
+wrote, what landed, and what was refused. What is no UTF-8 stands there in base64.`
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
@@ -89,8 +101,9 @@ func (a *app) runCommand() *cobra.Command {
 	flags.StringVar(&o.backend, "backend", "", "the backend to offer (default the one that the workload names)")
 	flags.StringVar(&o.out, "out", "outputs", "the directory in which outputs land; made when it is not there")
 	flags.StringArrayVar(&o.files, "file", nil, "a file to upload first, SOURCE=PATH in the sandbox (repeatable)")
-	flags.DurationVar(&o.timeout, "timeout", time.Minute, "how long the program may run")
+	flags.DurationVar(&o.timeout, "timeout", defaultTimeout, "how long the program may run")
 	flags.BoolVar(&o.flat, "flat", false, "land outputs in the directory itself, where nothing of that name may stand")
+	flags.StringVar(&o.events, "events", "", "a new file for what the sandbox's proxy decides")
 	flags.BoolVar(&o.raw, "raw", false, "pass the program's output on as it is")
 	for _, name := range []string{"manifest", "accept", "workload"} {
 		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
@@ -99,35 +112,42 @@ func (a *app) runCommand() *cobra.Command {
 	return cmd
 }
 
-// upload is one file on its way into the sandbox.
-type upload struct {
-	// flag is how it was asked for.
-	flag    string
-	path    string
-	content []byte
-}
-
-func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err error) {
+func (a *app) runProgram(ctx context.Context, o runOptions, args []string) error {
 	if o.raw && a.format == "json" {
 		return badInput("--raw and --format json: bytes that are passed on as they are cannot stand in an object; give one of them")
 	}
-	if o.timeout <= 0 {
-		return badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
-	}
-	document, program, uploads, err := a.inputs(o, args)
+	in, err := a.inputs(o, args)
 	if err != nil {
 		return err
 	}
-	var accept []manifest.Digest
-	for _, text := range o.accept {
-		digest, err := manifest.ParseDigest(text)
-		if err != nil {
-			return inInput("--accept", err)
-		}
-		accept = append(accept, digest)
+	var refused refusals
+	if a.watches(in, o) {
+		o.watch = append(o.watch, refused.note)
 	}
+	o.ran = &ran{}
+	err = a.runWatched(ctx, o, in, args)
+	return errors.Join(err, a.printRefused(o, &refused))
+}
+
+// runWatched runs the program, and keeps what the proxy decides where that is asked
+// for.
+func (a *app) runWatched(ctx context.Context, o runOptions, in run, args []string) error {
+	if o.events == "" {
+		return a.runIn(ctx, o, in, args)
+	}
+	f, err := createEvents(o.events)
+	if err != nil {
+		return err
+	}
+	o.watch = append(o.watch, f.log.Write)
+	err = a.runIn(ctx, o, in, args)
+	return errors.Join(err, a.closeEvents(f, err))
+}
+
+// runIn makes the backend and the router for one run.
+func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (err error) {
 	var heard notices
-	b, stop, err := a.start(ctx, a.backendFor(document, o), heard.hear)
+	b, stop, err := a.start(ctx, in, o, args, &heard)
 	if err != nil {
 		return err
 	}
@@ -137,7 +157,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 		err = errors.Join(err, stop(stopping))
 	}()
 	r, err := router.Open(ctx, router.Options{
-		Manifest: document, Accept: accept, Owner: "sandboxctl", Backends: []router.Backend{b},
+		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b},
 	})
 	if err != nil {
 		return inInput(o.manifest, err)
@@ -154,85 +174,15 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) (err 
 	for _, f := range attachment.Findings() {
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
-	return a.call(ctx, attachment, o, program, uploads, &heard)
+	return a.call(ctx, attachment, o, in.program, in.uploads, &heard)
 }
 
-// program runs to its end in a sandbox.
-type program func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error)
-
-// inputs reads everything before anything is started.
-func (a *app) inputs(o runOptions, args []string) (document []byte, run program, uploads []upload, err error) {
-	if o.manifest == "-" && args[0] == "-" {
-		return nil, nil, nil, badInput("the manifest and the program cannot both be standard input")
-	}
-	if document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
-		return nil, nil, nil, err
-	}
-	if run, err = a.programOf(document, o, args); err != nil {
-		return nil, nil, nil, err
-	}
-	for _, pair := range o.files {
-		from, to, ok := strings.Cut(pair, "=")
-		if !ok || from == "" || to == "" {
-			return nil, nil, nil, badInput("--file %s: write SOURCE=PATH", sandbox.Echo(pair))
-		}
-		content, err := a.readFile(from, sandbox.DefaultTransferLimits().MaxTotalBytes)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		uploads = append(uploads, upload{pair, to, content})
-	}
-	return document, run, uploads, nil
-}
-
-// programOf is a command of the sandbox for a workload that has nothing else, and
-// a file of this machine otherwise.
-func (a *app) programOf(document []byte, o runOptions, args []string) (program, error) {
-	spec, known := unjudged(document, o.workload)
-	if can := spec.RequiredCapabilities(); known && can.Has(sandbox.CapabilityExec) && !can.Has(sandbox.CapabilityRunCode) {
-		return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
-			return s.Exec(ctx, sandbox.Command{Args: args, Timeout: o.timeout})
-		}, nil
-	}
-	source, err := a.readFile(args[0], maxProgram)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
-		return s.RunCode(ctx, sandbox.Program{Source: source, Args: args[1:], Timeout: o.timeout})
-	}, nil
-}
-
-// unjudged is what a manifest says of a workload before the router has judged its
-// digest. Acting on it trusts nothing: the router does so before it believes a word,
-// and says what is wrong where the manifest does not tell.
-func unjudged(document []byte, workload string) (sandbox.Spec, bool) {
-	m, err := manifest.Parse(document)
-	if err != nil {
-		return sandbox.Spec{}, false
-	}
-	spec, ok := m.Workloads[workload]
-	return spec, ok
-}
-
-// backendFor is the backend to offer.
-func (a *app) backendFor(document []byte, o runOptions) string {
-	if o.backend != "" {
-		return o.backend
-	}
-	if spec, ok := unjudged(document, o.workload); ok {
-		return spec.Backend
-	}
-	for _, name := range sortedKeys(a.env.Backends) {
-		if a.env.Backends[name].Probe == nil {
-			return name
-		}
-	}
-	return ""
-}
-
-// start makes the backend.
-func (a *app) start(ctx context.Context, name string, notice func(string)) (router.Backend, func(context.Context) error, error) {
+// start makes the backend, and has it tell of what its proxies decide where somebody
+// watches.
+func (a *app) start(
+	ctx context.Context, in run, o runOptions, args []string, heard *notices,
+) (router.Backend, func(context.Context) error, error) {
+	name := a.backendFor(in.document, o)
 	b, ok, err := a.backend(name)
 	if err != nil {
 		return nil, nil, err
@@ -244,7 +194,15 @@ func (a *app) start(ctx context.Context, name string, notice func(string)) (rout
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
 	}
-	return b.Start(ctx, notice)
+	heard.first = b.FirstStart
+	switch {
+	case len(o.watch) == 0:
+		return b.Start(ctx, heard.hear)
+	case b.Watch == nil:
+		return nil, nil, badInput("sandboxes of backend %s have no proxy that tells what it decides; process has", sandbox.Echo(name))
+	default:
+		return b.Watch(ctx, heard.hear, o.watchers(name, args))
+	}
 }
 
 // call runs the program in a sandbox that is gone afterwards.
@@ -256,7 +214,7 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, run
 	if sink != nil {
 		defer func() { err = errors.Join(err, sink.Close()) }()
 	}
-	quiet := a.announce("starting the sandbox; the first start on a machine compiles the guest, which takes a while", heard)
+	quiet := a.announce("starting the sandbox"+heard.first, heard)
 	began := false
 	err = at.Call(ctx, keyFor(at.Scope()), func(ctx context.Context, s *sandbox.Session) error {
 		quiet()
@@ -294,7 +252,8 @@ func (a *app) execute(
 		default:
 			landed, err = collect(ctx, s, spec, sink)
 		}
-		return a.printRun(s, result, took, landed, err)
+		o.ran.fill(s, result, took, landed, err)
+		return err
 	}
 	if printErr := a.printProgram(result, o.raw); printErr != nil {
 		return errors.Join(err, printErr)
@@ -305,6 +264,9 @@ func (a *app) execute(
 	fmt.Fprintf(a.errs, "exit code %d after %s, in a sandbox of %s\n", result.ExitCode, took.Round(time.Millisecond), s.Info().Backend)
 	if result.ExitCode != 0 {
 		return &exit{code: ExitProgram}
+	}
+	if o.noOutputs {
+		return nil
 	}
 	landed, err := collect(ctx, s, spec, sink)
 	if err != nil {
@@ -365,7 +327,7 @@ func openSink(spec sandbox.Spec, o runOptions) (*output.DirSink, error) {
 	for _, declared := range spec.Outputs {
 		lands = lands || declared.Lands()
 	}
-	if !lands {
+	if !lands || o.noOutputs {
 		return nil, nil
 	}
 	if err := os.MkdirAll(o.out, 0o700); err != nil {

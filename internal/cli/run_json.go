@@ -4,6 +4,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/learn"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/output"
 )
@@ -23,6 +24,12 @@ type ran struct {
 	Landed []landing `json:"landed"`
 	// Code is why the run did not end well, where that has a code.
 	Code sandbox.Code `json:"code,omitempty"`
+	// Refused are the requests that the sandbox's proxy refused, the first few, and
+	// RefusedBeside is how many decisions are not among them.
+	Refused       []learn.Refusal `json:"refused"`
+	RefusedBeside int64           `json:"refused_beside,omitzero"`
+
+	happened bool
 }
 
 // landing is one output as JSON.
@@ -32,24 +39,19 @@ type landing struct {
 	Handle string `json:"handle"`
 }
 
-// printRun prints a run as JSON, also one that failed, and hands on why.
-func (a *app) printRun(s *sandbox.Session, result sandbox.ExecResult, took time.Duration, landed []output.Landed, err error) error {
-	r := ran{
-		Backend: s.Info().Backend, ExitCode: result.ExitCode, Seconds: took.Round(time.Millisecond).Seconds(),
-		Landed: make([]landing, len(landed)),
-	}
+// fill notes a run, also one that failed.
+func (r *ran) fill(s *sandbox.Session, result sandbox.ExecResult, took time.Duration, landed []output.Landed, err error) {
+	r.happened = true
+	r.Backend, r.ExitCode, r.Seconds = s.Info().Backend, result.ExitCode, took.Round(time.Millisecond).Seconds()
 	r.Stdout, r.StdoutBase64 = textOrBytes(result.Stdout)
 	r.Stderr, r.StderrBase64 = textOrBytes(result.Stderr)
+	r.Landed = make([]landing, len(landed))
 	for i, l := range landed {
 		r.Landed[i] = landing{l.Name, l.Size, l.Handle}
 	}
 	if refusal := sandbox.RefusalOf(err); refusal != nil {
 		r.Code = refusal.Code
 	}
-	if printErr := a.printJSON(r); printErr != nil {
-		return printErr
-	}
-	return err
 }
 
 func textOrBytes(b []byte) (string, []byte) {

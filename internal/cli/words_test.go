@@ -73,11 +73,17 @@ func TestHelpIsShortAndSaysTheExitCodes(t *testing.T) {
 	t.Parallel()
 	got := run(t, "--help")
 	golden.Check(t, *update, "help", got.both())
-	for _, command := range []string{"check", "run", "why", "diff"} {
+	for _, command := range []string{"check", "run", "why", "learn", "diff", "ls", "reap"} {
 		if got := run(t, command, "--help"); !strings.Contains(got.stdout, "Exit codes:") || got.code != 0 {
 			t.Errorf("%s: %s", command, got.both())
 		}
 		golden.Check(t, *update, "help-"+command, run(t, command, "--help").both())
+	}
+	golden.Check(t, *update, "help-image-import", run(t, "image", "import", "--help").both())
+	for _, command := range []string{"ls", "catalogue", "import"} {
+		if got := run(t, "image", command, "--help"); !strings.Contains(got.stdout, "Exit codes:") || got.code != 0 {
+			t.Errorf("image %s: %s", command, got.both())
+		}
 	}
 }
 

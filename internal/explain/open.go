@@ -193,7 +193,7 @@ func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.E
 		edit.list("egress_hosts", eg.Hosts, rule.Host)
 		return edit, eg
 	}
-	key := keyFor(rule.Host, eg.Rules)
+	key := RuleKey(rule.Host, eg.Rules)
 	rules := maps.Clone(eg.Rules)
 	if rules == nil {
 		rules = map[string]sandbox.EgressRule{}
@@ -206,16 +206,20 @@ func (e Edit) added(eg sandbox.Egress, rule sandbox.EgressRule) (Edit, sandbox.E
 
 // rule adds the lines of one rule, beside others or alone.
 func (e *Edit) rule(key string, rule sandbox.EgressRule, others bool) {
-	if !isIdentifier(key) {
-		key = egress.HCLString(key)
-	}
-	line := "  " + key + " = { host = " + egress.HCLString(rule.Host) + ", ports = " + hclList(rule.Ports) +
-		", methods = " + hclList(rule.Methods) + ", paths = " + hclList(rule.Paths) + " }"
 	e.HCL = append(e.HCL, "egress_rules = {")
 	if others {
 		e.HCL = append(e.HCL, "  # the other rules there are, and")
 	}
-	e.HCL = append(e.HCL, line, "}")
+	e.HCL = append(e.HCL, "  "+RuleHCL(key, rule), "}")
+}
+
+// RuleHCL is a rule as an element of egress_rules, under its key.
+func RuleHCL(key string, rule sandbox.EgressRule) string {
+	if !isIdentifier(key) {
+		key = egress.HCLString(key)
+	}
+	return key + " = { host = " + egress.HCLString(rule.Host) + ", ports = " + hclList(rule.Ports) +
+		", methods = " + hclList(rule.Methods) + ", paths = " + hclList(rule.Paths) + " }"
 }
 
 // isIdentifier reports whether a key stands without quotes. {for begins an
@@ -245,8 +249,8 @@ func hclList(texts []string) string {
 
 var any1 = []string{"*"}
 
-// keyFor is a key for a rule about the host that is not taken.
-func keyFor(host string, taken map[string]sandbox.EgressRule) string {
+// RuleKey is a key for a rule about the host that is not taken.
+func RuleKey(host string, taken map[string]sandbox.EgressRule) string {
 	base := egress.Addition{Rule: sandbox.EgressRule{Host: host}}.Key()
 	key := base
 	for n := 2; ; n++ {

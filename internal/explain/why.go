@@ -15,6 +15,8 @@ type Answer struct {
 	// Request reads "cdn.example.net:443 (GET /v1)"; without method and path the
 	// connection as a whole is judged.
 	Request string `json:"request"`
+	// Event is what a proxy decided of it, where an event is explained.
+	Event *Event `json:"event,omitempty"`
 	// Allowed reports whether some workload that was asked about may make it.
 	Allowed   bool             `json:"allowed"`
 	Workloads []WorkloadAnswer `json:"workloads"`
@@ -71,8 +73,8 @@ type Question struct {
 func Why(m manifest.Manifest, q Question) (Answer, error) {
 	names := m.WorkloadNames()
 	if q.Workload != "" {
-		if _, ok := m.Workloads[q.Workload]; !ok {
-			return Answer{}, unknownWorkload(q.Workload, names)
+		if err := HasWorkload(m, q.Workload); err != nil {
+			return Answer{}, err
 		}
 		names = []string{q.Workload}
 	}
@@ -190,10 +192,15 @@ func (q *asking) reasons(asks policy.Case) []string {
 	return texts
 }
 
-func unknownWorkload(name string, names []string) error {
+// HasWorkload refuses a workload that a manifest does not have, and names those that
+// it has.
+func HasWorkload(m manifest.Manifest, name string) error {
+	if _, ok := m.Workloads[name]; ok {
+		return nil
+	}
 	return sandbox.Finding{
 		Code: sandbox.CodeWorkloadUnknown, Subject: "manifest", Found: "no workload " + sandbox.Echo(name),
-		Required: "one of " + quoted(names), Remedy: "name a workload of the manifest",
+		Required: "one of " + quoted(m.WorkloadNames()), Remedy: "name a workload of the manifest",
 	}.Refusal(nil)
 }
 

@@ -221,7 +221,7 @@ func TestRuleForARequestIsTheNarrowest(t *testing.T) {
 	}
 	taken := map[string]sandbox.EgressRule{"cdn": {}, "cdn_2": {}}
 	for host, want := range map[string]string{"cdn.example": "cdn_3", "my-cdn.example": "my_cdn", "0.example": "rule", "10.0.0.1": "rule", "fd00::1": "rule", "for.example": "rule"} {
-		if got := keyFor(host, taken); got != want {
+		if got := RuleKey(host, taken); got != want {
 			t.Errorf("%s: %s, want %s", host, got, want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func (a Answer) Text() string {
 	page := show.NewPage(0, 0)
 	page.Line(a.Request)
-	text := page.String()
+	text := page.String() + a.Event.text()
 	for _, w := range a.Workloads {
 		text += "\n" + w.text()
 	}

@@ -57,15 +57,17 @@ func Arrows() []Arrow {
 				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu", "internal/backend/acasguests",
 				"internal/backend/wasmguest", "internal/cli",
 			}),
-			Libraries: join(commands, terraformSource),
+			Libraries: join(commands, terraformSource, terminals),
 		},
 
-		// The command line. What reads other people's text knows no backend.
+		// The command line. What reads other people's text knows no backend; what
+		// operates a group on Azure knows the client of the service.
 		{
 			Tree: "internal/cli",
 			Own: join(host, []string{
-				"internal/backend/facts", "internal/plaintext", "internal/show", "internal/planjson", "internal/hclsource", "internal/tfplan",
-				"internal/translate", "internal/explain", "internal/conformance", "internal/backend/acasemu",
+				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasemu", "internal/plaintext", "internal/show",
+				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
+				"internal/conformance", "sandbox/egress/eventlog",
 			}),
 			Libraries: join(commands, documents, findings),
 		},
@@ -75,6 +77,13 @@ func Arrows() []Arrow {
 			Tree: "internal/explain", Own: join(decision, []string{"sandbox/manifest", "internal/plaintext", "internal/show"}),
 			TestLibraries: terraformSource,
 		},
+		{
+			Tree: "internal/learn",
+			Own: join(decision, []string{
+				"sandbox/egress/eventlog", "sandbox/manifest", "internal/plaintext", "internal/show", "internal/explain",
+			}),
+			Libraries: join(hostNames, nameSuffixes, terraformSource),
+		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
 		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
@@ -83,6 +92,7 @@ func Arrows() []Arrow {
 		// The vocabulary, the documents and the decision.
 		{Tree: "sandbox"},
 		{Tree: "sandbox/egress", Own: []string{"sandbox"}, Libraries: hostNames},
+		{Tree: "sandbox/egress/eventlog", Own: []string{"sandbox", "sandbox/egress"}, Libraries: documents},
 		{Tree: "sandbox/guestpath", Own: []string{"sandbox"}, Libraries: textForms},
 		{Tree: "sandbox/manifest", Own: decision, Libraries: documents},
 		{Tree: "internal/policy", Own: vocabulary, Std: pure},
@@ -303,7 +313,9 @@ var (
 	stateFile     = []string{"go.etcd.io/bbolt"}
 	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
 	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
+	terminals     = []string{"github.com/mattn/go-isatty"}
 	hostNames     = []string{"golang.org/x/net/idna"}
+	nameSuffixes  = []string{"golang.org/x/net/publicsuffix"}
 	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
 	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
 	textForms     = []string{"golang.org/x/text"}                  // normal forms and case folding

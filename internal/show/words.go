@@ -68,6 +68,8 @@ func Plural(n int, noun string) string {
 	}
 	if before, ok := strings.CutSuffix(noun, "y"); ok {
 		noun = before + "ie"
+	} else if strings.HasSuffix(noun, "x") {
+		noun += "e"
 	}
 	return Count(int64(n)) + " " + noun + "s"
 }
@@ -124,4 +126,12 @@ func outputText(name string, o sandbox.Output) string {
 		return text
 	}
 	return text + " (" + strings.Join(more, ", ") + ")"
+}
+
+// Times is how often something happened.
+func Times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return Count(n) + " times"
 }

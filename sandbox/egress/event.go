@@ -19,28 +19,28 @@ type Event struct {
 	Time    time.Time `json:"time"`
 	Allowed bool      `json:"allowed"`
 	// Code is why it was refused, and Found what was found, in our words.
-	Code  sandbox.Code `json:"code,omitempty"`
-	Found string       `json:"found,omitempty"`
+	Code  sandbox.Code `json:"code,omitzero"`
+	Found string       `json:"found,omitzero"`
 	// Rule is the name of the rule that admitted it or came nearest. It is the only
 	// field that is fit for a metric's label.
-	Rule string `json:"rule,omitempty"`
+	Rule string `json:"rule,omitzero"`
 	// Layer is what was judged.
 	Layer Layer `json:"layer"`
 	// Host, Port, Method and Path are what was asked for, as far as it could be read
 	// and the layer shows it. Change is the smallest addition that would admit it.
-	Host   string `json:"host,omitempty"`
-	Port   uint16 `json:"port,omitempty"`
-	Method string `json:"method,omitempty"`
-	Path   string `json:"path,omitempty"`
-	Change string `json:"change,omitempty"`
+	Host   string `json:"host,omitzero"`
+	Port   uint16 `json:"port,omitzero"`
+	Method string `json:"method,omitzero"`
+	Path   string `json:"path,omitzero"`
+	Change string `json:"change,omitzero"`
 	// Count is how many decisions the event stands for. Where Summary is set they are
 	// of one code and rule, and what was asked for is left out.
 	Count   int  `json:"count"`
-	Summary bool `json:"summary,omitempty"`
+	Summary bool `json:"summary,omitzero"`
 	// End is set where the event tells that a tunnel has ended, however it did. That
 	// is no decision, so its Count is 0: the tunnel was told of when it was admitted,
 	// or, where it was opened, request by request.
-	End *End `json:"end,omitempty"`
+	End *End `json:"end,omitzero"`
 }
 
 // End is what a tunnel has carried, TLS and all.

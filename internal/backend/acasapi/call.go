@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -25,6 +26,7 @@ type plane struct {
 	base     *url.URL
 	pipeline runtime.Pipeline
 	client   *Client
+	time     atomic.Pointer[reading]
 }
 
 // call is one operation about to be asked for.
@@ -156,6 +158,7 @@ func (p *plane) attempt(ctx context.Context, o outgoing) (*answer, *Error) {
 		cancel()
 		return nil, failure
 	}
+	p.noteTime(resp.Header)
 	if o.stream {
 		a := newAnswer(resp, o)
 		a.stream = &stream{body: resp.Body, cancel: cancel, left: resp.ContentLength}

@@ -76,6 +76,9 @@ func (e *Error) Error() string {
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, ", asking to wait %s", e.RetryAfter)
+	}
 	if e.Attempts > 1 {
 		fmt.Fprintf(&b, " (sent %d times)", e.Attempts)
 	}

@@ -14,9 +14,19 @@ import (
 // ready. One that fails to build, or does not get ready in time, is removed again:
 // two images of one reference confuse the service's other clients.
 func (g *Group) CreateImage(ctx context.Context, body wire.CreateImage, how Making) (wire.Image, error) {
+	made, err := g.StartImage(ctx, body, how.Marker)
+	if err != nil {
+		return wire.Image{}, err
+	}
+	return g.untilReady(ctx, made, how)
+}
+
+// StartImage makes a disk image from a registry reference and does not wait for its
+// build. Nothing is left of it when that fails. Marker is that of [Making].
+func (g *Group) StartImage(ctx context.Context, body wire.CreateImage, marker string) (wire.Image, error) {
 	create := g.call(wire.ImageCreate)
 	create.object = "new disk image in " + create.object
-	labels, marker, err := marked(body.Labels, how.Marker)
+	labels, found, err := marked(body.Labels, marker)
 	if err != nil {
 		return wire.Image{}, err
 	}
@@ -25,13 +35,9 @@ func (g *Group) CreateImage(ctx context.Context, body wire.CreateImage, how Maki
 		return wire.Image{}, refusal(sandbox.CodeServiceNoOperation, create.object, err.Error(), "api-version "+string(wire.V0201), "")
 	}
 	create.body = body
-	made, err := g.makeImage(ctx, create.object, marker, func(ctx context.Context) (wire.Image, error) {
+	return g.makeImage(ctx, create.object, found, func(ctx context.Context) (wire.Image, error) {
 		return ask(ctx, g.plane, create, (*wire.Image).Check)
 	})
-	if err != nil {
-		return wire.Image{}, err
-	}
-	return g.untilReady(ctx, made, how)
 }
 
 // Commit makes a disk image of a running sandbox as it is, and waits until the image
@@ -70,17 +76,29 @@ func (g *Group) makeImage(ctx context.Context, object string, marker wire.Labels
 }
 
 func (g *Group) untilReady(ctx context.Context, made wire.Image, how Making) (wire.Image, error) {
-	object := "disk image " + sandbox.Echo(made.ID)
+	image, err := g.AwaitImage(ctx, made, how.Wait)
+	if err != nil {
+		return wire.Image{}, g.scrapImage(ctx, err, made.ID)
+	}
+	return image, nil
+}
+
+// AwaitImage polls until a disk image is ready, whoever made it, and removes
+// nothing. It gives the image as it was last seen, also beside an error: a failed
+// one says there why.
+func (g *Group) AwaitImage(ctx context.Context, image wire.Image, wait Wait) (wire.Image, error) {
+	object, id := "disk image "+sandbox.Echo(image.ID), image.ID
 	p := polling{first: time.Second, most: 10 * time.Second, limit: 15 * time.Minute, object: object, goal: wire.ImageReady}
-	image, seen := made, false
-	err := g.client().poll(ctx, how.Wait, p, func(ctx context.Context) (bool, string, error) {
+	clock, seen := g.client().cfg.Clock, false
+	began := clock.Now()
+	err := g.client().poll(ctx, wait, p, func(ctx context.Context) (bool, string, error) {
 		if state := image.State(); state != "" {
 			if done, err := imageDone(object, image); done || err != nil {
 				return done, state, err
 			}
 		}
-		found, err := g.Image(ctx, made.ID)
-		if errors.Is(err, sandbox.CodeServiceNotFound) && !seen {
+		found, err := g.Image(ctx, id)
+		if errors.Is(err, sandbox.CodeServiceNotFound) && !seen && clock.Now().Sub(began) < visible {
 			return false, "not visible yet", nil
 		}
 		if err != nil {
@@ -90,10 +108,7 @@ func (g *Group) untilReady(ctx context.Context, made wire.Image, how Making) (wi
 		done, err := imageDone(object, image)
 		return done, image.State(), err
 	})
-	if err != nil {
-		return wire.Image{}, g.scrapImage(ctx, err, made.ID)
-	}
-	return image, nil
+	return image, err
 }
 
 // imageDone judges an image's state. A word nobody knows is still building.
@@ -102,11 +117,7 @@ func imageDone(object string, image wire.Image) (bool, error) {
 	case wire.SameState(state, wire.ImageReady, wire.ImageSucceeded):
 		return true, nil
 	case wire.SameState(state, wire.ImageFailed):
-		why := image.Status.ErrorMessage
-		if why == "" {
-			why = image.Status.Message
-		}
-		return false, refusal(sandbox.CodeServiceFailed, object, "a failed build: "+sandbox.Echo(why), wire.ImageReady, "")
+		return false, refusal(sandbox.CodeServiceFailed, object, "a failed build: "+sandbox.Echo(image.Why()), wire.ImageReady, "")
 	default:
 		return false, nil
 	}

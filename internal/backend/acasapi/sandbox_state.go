@@ -9,7 +9,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// visible is how long a sandbox that was just made may answer 404.
+// visible is how long a sandbox or an image that was just made may answer 404.
 const visible = 20 * time.Second
 
 // await polls until the sandbox is in the state goal. What cannot reach it any more

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -169,6 +170,28 @@ func TestAnEmulatorInThisProcessIsTheSame(t *testing.T) {
 	if resp, err := w.http.Do(w.request(t, "GET", path+"/files?path=/p", "").WithContext(ctx)); err == nil {
 		resp.Body.Close()
 		t.Error("a pipe answered")
+	}
+}
+
+func TestClientsThatLeaveAtAnyMomentDisturbNobody(t *testing.T) {
+	t.Parallel()
+	w := local(t, acasemu.Config{Pace: atOnce()})
+	w.group(t, "g")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 25 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+				if resp, err := w.http.Do(w.request(t, "PUT", w.data("g")+"/sandboxes", smallest).WithContext(ctx)); err == nil {
+					resp.Body.Close()
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if r := w.get(t, w.data("g")+"/sandboxes/count"); r.status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", r.status, r.body)
 	}
 }
 

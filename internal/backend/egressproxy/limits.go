@@ -82,6 +82,13 @@ func orDefault[T int | int64 | time.Duration](name string, field *T, standard T)
 
 // PoolLimits bound what all proxies of a pool use together. A field that is zero
 // has the default beside it; a negative one is refused.
+//
+// What is the process's comes on top, and it is descriptors that run out first: a
+// connection takes two, one to the guest and one to a server, and two more while
+// bytes pour down a tunnel. An eighth of each sandbox's Connections is not counted
+// here, and each proxy keeps up to 64 idle connections to servers. With the defaults
+// fifty sandboxes come to at most 33,000; with fewer the proxy goes on, and accepts
+// and dials again when there are some.
 type PoolLimits struct {
 	Connections int // 4096
 	Requests    int // 8192

@@ -86,7 +86,7 @@ func process() sandbox.Declarations {
 	return sandbox.Declarations{
 		Backend:           "process",
 		Isolation:         sandbox.IsolationOSProcess,
-		IsolationEvidence: documented("bubblewrap, namespaces of an unprivileged user"),
+		IsolationEvidence: documented("bubblewrap, namespaces of an unprivileged user; what more a machine bears out, sandboxctl facts --backend process shows, for backend_facts"),
 		Capabilities:      &capabilities,
 		EgressModes:       sandbox.SetOf(sandbox.EgressClosed, sandbox.EgressAllowlist),
 		Guarantees:        guarantees,

@@ -114,6 +114,28 @@ func (i *Image) State() string {
 	return i.Status.State
 }
 
+// Why is what a failed image says of its failure, in the service's own words, of
+// any length.
+func (i *Image) Why() string {
+	if i.Status == nil {
+		return ""
+	}
+	return firstText(i.Status.ErrorMessage, i.Status.Message)
+}
+
+// Reference is what the image was made from, in either spelling; empty for one that
+// was not made from a registry, or does not say.
+func (i *Image) Reference() string {
+	switch {
+	case i.Image != nil:
+		return i.Image.Base
+	case i.Source != nil:
+		return i.Source.ImageURL
+	default:
+		return ""
+	}
+}
+
 // Check reports an image that cannot be referred to.
 func (i *Image) Check() error {
 	if i.ID == "" || CheckSegment(i.ID) != nil {

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+)
+
+// upload is one file on its way into the sandbox.
+type upload struct {
+	// flag is how it was asked for.
+	flag    string
+	path    string
+	content []byte
+}
+
+// run is a program and all that it needs, read before anything is started.
+type run struct {
+	document []byte
+	accept   []manifest.Digest
+	program  program
+	uploads  []upload
+}
+
+// program runs to its end in a sandbox.
+type program func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error)
+
+// inputs reads everything before anything is started.
+func (a *app) inputs(o runOptions, args []string) (in run, err error) {
+	switch {
+	case o.timeout <= 0:
+		return in, badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
+	case o.manifest == "-" && args[0] == "-":
+		return in, badInput("the manifest and the program cannot both be standard input")
+	}
+	if in.document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
+		return in, err
+	}
+	if in.program, err = a.programOf(in.document, o, args); err != nil {
+		return in, err
+	}
+	for _, pair := range o.files {
+		from, to, ok := strings.Cut(pair, "=")
+		if !ok || from == "" || to == "" {
+			return in, badInput("--file %s: write SOURCE=PATH", sandbox.Echo(pair))
+		}
+		content, err := a.readFile(from, sandbox.DefaultTransferLimits().MaxTotalBytes)
+		if err != nil {
+			return in, err
+		}
+		in.uploads = append(in.uploads, upload{pair, to, content})
+	}
+	for _, text := range o.accept {
+		digest, err := manifest.ParseDigest(text)
+		if err != nil {
+			return in, inInput("--accept", err)
+		}
+		in.accept = append(in.accept, digest)
+	}
+	return in, nil
+}
+
+// programOf is a command of the sandbox for a workload that has nothing else, and
+// a file of this machine otherwise.
+func (a *app) programOf(document []byte, o runOptions, args []string) (program, error) {
+	spec, known := unjudged(document, o.workload)
+	if can := spec.RequiredCapabilities(); known && can.Has(sandbox.CapabilityExec) && !can.Has(sandbox.CapabilityRunCode) {
+		return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
+			return s.Exec(ctx, sandbox.Command{Args: args, Timeout: o.timeout})
+		}, nil
+	}
+	source, err := a.readFile(args[0], maxProgram)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
+		return s.RunCode(ctx, sandbox.Program{Source: source, Args: args[1:], Timeout: o.timeout})
+	}, nil
+}
+
+// unjudged is what a manifest says of a workload before the router has judged its
+// digest. Acting on it trusts nothing: the router does so before it believes a word,
+// and says what is wrong where the manifest does not tell.
+func unjudged(document []byte, workload string) (sandbox.Spec, bool) {
+	m, err := manifest.Parse(document)
+	if err != nil {
+		return sandbox.Spec{}, false
+	}
+	spec, ok := m.Workloads[workload]
+	return spec, ok
+}
+
+// backendFor is the backend to offer.
+func (a *app) backendFor(document []byte, o runOptions) string {
+	if o.backend != "" {
+		return o.backend
+	}
+	if spec, ok := unjudged(document, o.workload); ok {
+		return spec.Backend
+	}
+	for _, name := range sortedKeys(a.env.Backends) {
+		if a.env.Backends[name].Probe == nil {
+			return name
+		}
+	}
+	return ""
+}
