@@ -390,8 +390,7 @@ func TestAGuestThatIsDeletedIsGoneAndANewOneHasNothingOfIt(t *testing.T) {
 	t.Parallel()
 	g, _ := newGuests(t, nil)
 	r := boot(t, g, acasemu.Boot{ID: "a", Entrypoint: []string{"/bin/sh", "-c"}, Cmd: []string{"echo ran > /ran; exec sleep 1000"}})
-	for out, _ := r.sh("cat /ran"); out != "ran"; out, _ = r.sh("cat /ran") {
-	}
+	r.prints("until [ -s /ran ]; do :; done; cat /ran", "ran")
 	for range 2 {
 		if err := g.Delete(t.Context(), "a"); err != nil {
 			t.Fatal(err)
