@@ -43,7 +43,7 @@ const emulateExitHelp = `Exit codes:
 type emulateOptions struct {
 	listen, caOut, engine, state, tokenFile string
 	names, faults, resolve, images          []string
-	onlyKnown                               bool
+	onlyKnown, loosePorts                   bool
 }
 
 const emulateLong = `emulate serves Azure Container Apps Sandboxes on this machine, both planes on one
@@ -98,6 +98,7 @@ func (a *app) emulateCommand() *cobra.Command {
 	flags.StringArrayVar(&o.faults, "fault", nil, "a fault to switch on (repeatable)")
 	flags.StringArrayVar(&o.resolve, "resolve", nil, "NAME=ADDR:PORT, where guests reach a host that their rules allow (repeatable)")
 	flags.StringArrayVar(&o.images, "image", nil, "REFERENCE[,user=USER][,layout=DIR][,fails=TEXT], what a disk image turns out to be (repeatable)")
+	flags.BoolVar(&o.loosePorts, "loose-ports", false, "take a new list of ports without their addresses, which the service was last seen to refuse")
 	flags.BoolVar(&o.onlyKnown, "only-known-images", false, "let builds from references fail that no --image names")
 	return cmd
 }
@@ -192,6 +193,7 @@ func (a *app) guestsFor(ctx context.Context, o emulateOptions, dir string) (acas
 // config is what the flags say of the emulator itself.
 func (o *emulateOptions) config() (acasemu.Config, error) {
 	c := acasemu.Config{State: o.state, Faults: o.faults, OnlyKnownImages: o.onlyKnown}
+	c.Behaviour.LoosePorts = o.loosePorts
 	for _, text := range o.images {
 		image, err := knownImage(text)
 		if err != nil {
