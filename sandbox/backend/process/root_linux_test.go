@@ -386,6 +386,9 @@ func TestAllOfThisHoldsForGuestsWithARoot(t *testing.T) {
 	if os.Getenv(asUser) != "" || os.Getenv(withGVisor) != "" || os.Getenv(withRoot) != "" {
 		t.Skip("it is what runs already")
 	}
+	if testing.Short() {
+		t.Skip("everything twice more is long; make test runs it")
+	}
 	needBubblewrap(t)
 	const others = "WithGVisor|GVisorOf|OrdinaryUser|WithARoot|Conforms|RungFalls|Processor|ManySandboxes|" +
 		"OwnMemoryIsWritable|ReplaceItsEgressSocket|EgressOutlives|GivenRootFileSystem|ShareTheAgent|CannotBeServed|FullSandbox"
