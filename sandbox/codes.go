@@ -70,6 +70,7 @@ const (
 	CodeImageUnsupported        Code = "image.not_supported"
 	CodeImageUserUnfit          Code = "image.user_unfit"
 	CodeImageUserDenied         Code = "image.user_denied"
+	CodeImageUserUnserved       Code = "image.user_unserved"
 	CodeImageInvalid            Code = "image.invalid"
 	CodePostureWidened          Code = "posture.widened"
 	CodePostureNoBaseline       Code = "posture.no_baseline"
@@ -240,6 +241,7 @@ var codeTable = [...]codeInfo{
 	{CodeImageUnsupported, ErrUnsupported, "Backend makes no sandbox from such an image", "The backend declares from which sources it takes images, a catalogue or a registry, and the workload names another."},
 	{CodeImageUserUnfit, ErrUnsupported, "Image user cannot do what the workload requires", "The backend writes files as root and the image's program runs as somebody else, so it can create nothing beside them."},
 	{CodeImageUserDenied, ErrPermission, "Image runs as a user the policy denies", "The policy bounds which user an image may run as; a user nobody knows is undecided and refused at run time."},
+	{CodeImageUserUnserved, ErrUnsupported, "Engine cannot run programs as the image's user", "Beside its root a sandbox needs a user that the image names and the host can give it: a host that is not root has one user for each sandbox."},
 	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> where one is given."},
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
 	{CodePostureNoBaseline, ErrPermission, "No earlier posture to compare with", "A guard against widening compares with what was applied before. A new object, also one that replaces another under a new name, has no earlier state, and a state that cannot be read is none."},

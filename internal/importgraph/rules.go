@@ -54,7 +54,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "cmd/sandboxctl",
 			Own: join(host, layers, backends, []string{
-				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu",
+				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu", "internal/backend/acasguests",
 				"internal/backend/wasmguest", "internal/cli",
 			}),
 			Libraries: join(commands, terraformSource, terminals),
@@ -113,7 +113,8 @@ func Arrows() []Arrow {
 		{
 			Tree: "sandbox/backend/process",
 			Own: join(layers, []string{
-				"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld",
+				"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/processguest/guestroot",
+				"internal/backend/egressproxy", "internal/backend/egressproxy/egressworld",
 			}),
 			Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores),
 		},
@@ -127,6 +128,7 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
 		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
+		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
 			Tree: "internal/backend/guestagent", Own: []string{
@@ -145,6 +147,13 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
+		{
+			Tree: "internal/backend/acasguests",
+			Own: join(vocabulary, []string{
+				"sandbox/engine", "sandbox/backend/process", "internal/backend/acasemu", "internal/backend/acasapi", "internal/backend/egressproxy",
+			}),
+			Libraries: join(documents, images),
+		},
 		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),

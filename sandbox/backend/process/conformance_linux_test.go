@@ -17,7 +17,7 @@ func TestBackendConformsOnBubblewrap(t *testing.T) { //nolint:paralleltest // bo
 	if _, err := exec.LookPath("bwrap"); err != nil {
 		missing(t, "bubblewrap")
 	}
-	conforms(t, process.Config{})
+	conforms(t, process.Config{}, nil)
 }
 
 func missing(t *testing.T, what string) {
@@ -29,7 +29,7 @@ func missing(t *testing.T, what string) {
 }
 
 // conforms runs every suite.
-func conforms(t *testing.T, config process.Config) {
+func conforms(t *testing.T, config process.Config, except map[string]string) {
 	t.Helper()
 	config.MemoryBytes, config.Processes = 256<<20, 128
 	config.WorkBytes, config.TmpBytes, config.SharedBytes = 32<<20, 16<<20, 8<<20
@@ -62,6 +62,20 @@ func conforms(t *testing.T, config process.Config) {
 		Name: process.Name, Backend: b,
 		Spec:   sandbox.Spec{Kind: "probe", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
 		Left:   sandboxtest.MachineHolds("sandbox-host-"),
-		Bounds: bounds, Egress: egress,
+		Bounds: bounds, Except: except, Egress: egress,
+	})
+}
+
+// The same suites, through files of a guest's root.
+func TestBackendConformsWhereGuestsHaveARoot(t *testing.T) { //nolint:paralleltest // bombs would slow others down
+	if _, err := exec.LookPath("bwrap"); err != nil {
+		missing(t, "bubblewrap")
+	}
+	conforms(t, process.Config{Images: func(context.Context, sandbox.Image) (process.Image, error) {
+		return process.Image{Machine: true}, nil
+	}}, map[string]string{
+		"BOUNDARY/no-capabilities":           "programs are root of their own user namespace",
+		"BOUNDARY/no-way-to-gain-privileges": "the number that its root has outside of the inner namespace of two is 0 too",
+		"BOUNDARY/the-system-is-read-only":   "all but what is shown of the machine is its root's",
 	})
 }
