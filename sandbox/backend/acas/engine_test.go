@@ -10,7 +10,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/acas"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/sandboxtest"
 )
 
 func TestASandboxIsMadeOnceAndFoundAgain(t *testing.T) {
@@ -171,22 +170,5 @@ func TestAnEmulatorIsDeclaredAsWhatItsConfigurationSays(t *testing.T) {
 	service := acas.Config{Subscription: subscription, ResourceGroup: "rg", Group: "g", Location: "swedencentral", Credential: auth.Emulator{}, EmulatorIsolation: sandbox.IsolationNone}
 	if d := declared(service); d.Isolation != sandbox.IsolationMicroVM || d.IsolationEvidence.Kind != sandbox.EvidenceDocumented {
 		t.Errorf("%v by %v", d.Isolation, d.IsolationEvidence)
-	}
-}
-
-func TestFilesConform(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	b, err := acas.New(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := sandbox.SetOf(sandbox.CapabilityFilesIn, sandbox.CapabilityFilesOut, sandbox.CapabilityFilesList, sandbox.CapabilityFilesDelete)
-	sandboxtest.Run(t, sandboxtest.Subject{
-		Name: acas.Name, Backend: b,
-		Spec: sandbox.Spec{Kind: "probe", Requires: &files, Image: sandbox.Image{Prebuilt: "ubuntu"}, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
-	})
-	if left := w.Guests(); len(left) > 0 {
-		t.Errorf("left are %q", left)
 	}
 }

@@ -36,6 +36,8 @@ func (g *guest) fileError(ctx context.Context, doing, path string, err error) er
 			return fmt.Errorf("%s: %w: %w", doing, engine.ErrGone, err)
 		}
 		return fmt.Errorf("%s: %w: %w", doing, engine.ErrNotExist, err)
+	case errors.Is(err, sandbox.CodeServiceInvalid): // the path is sound, so it is what stands there
+		return fmt.Errorf("%s: %w: %w", doing, engine.ErrNotRegular, err)
 	case errors.Is(err, sandbox.CodeFileSize):
 		return fmt.Errorf("%s: %w: %w", doing, engine.ErrSize, err)
 	}
@@ -81,7 +83,7 @@ func infoOf(f wire.FileInfo, name string) engine.Info {
 
 // emptyWait is how long the service may take over a file that it says is empty. One
 // that is answers at once; a pipe, which looks the same, never does.
-const emptyWait = 10 * time.Second
+const emptyWait = 5 * time.Second
 
 // Open streams a regular file.
 func (g *guest) Open(ctx context.Context, ref engine.FileRef) (io.ReadCloser, engine.Info, error) {
