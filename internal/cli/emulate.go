@@ -32,6 +32,10 @@ type GuestOptions struct {
 // noEngine is the engine of sandboxes that exist on paper.
 const noEngine = "none"
 
+const emulateExitHelp = `Exit codes:
+  0  it served until it was interrupted
+  2  it could not be started`
+
 // emulateOptions are the flags of emulate.
 type emulateOptions struct {
 	listen, caOut, engine, state, tokenFile string
@@ -69,7 +73,7 @@ func (a *app) emulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emulate [flags]",
 		Short: "Serve Azure Container Apps Sandboxes on this machine",
-		Long:  fmt.Sprintf(emulateLong, strings.Join(acasemu.FaultNames(), "\n  ")),
+		Long:  fmt.Sprintf(emulateLong, strings.Join(acasemu.FaultNames(), "\n  ")) + "\n\n" + emulateExitHelp,
 		Example: `  sandboxctl emulate --ca-out ca.pem
   sandboxctl emulate --listen 127.0.0.1:8443 --ca-out ca.pem --state .sandbox/state.db
   sandboxctl emulate --ca-out ca.pem --fault throttle,op=exec.shell,times=2`,

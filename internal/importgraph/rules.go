@@ -110,7 +110,13 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores)},
+		{
+			Tree: "sandbox/backend/process",
+			Own: join(layers, []string{
+				"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld",
+			}),
+			Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores),
+		},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
 		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi", "internal/backend/acasegress"}), Libraries: join(azure, waiting)},
 		{
@@ -118,7 +124,8 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
-		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
+		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
+		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
@@ -155,8 +162,12 @@ func Arrows() []Arrow {
 			Testing: true,
 		},
 		{
-			Tree:    "internal/conformance",
-			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/conformance/prober"}),
+			Tree: "internal/conformance",
+			Own:  join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/backend/egressproxy/egressworld", "internal/conformance/prober"}),
+			Libraries: join(nameServers, []string{
+				"golang.org/x/net/http2", // what clients say and servers answer, as frames
+				"golang.org/x/sys/unix",
+			}),
 			Testing: true,
 		},
 		{Tree: "internal/conformance/prober", Libraries: []string{"github.com/klauspost/compress/zstd", "golang.org/x/sys"}},
@@ -165,14 +176,14 @@ func Arrows() []Arrow {
 			// What keeps the suites honest: tests alone.
 			Tree: "internal/conformance/mutants",
 			Own: join(layers, []string{
-				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
+				"internal/conformance", "internal/conformance/prober", "internal/conformance/hostengine", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
 		},
 		{
 			// A world, data, and the test that runs them.
 			Tree: "internal/conformance/clients",
-			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld"},
 		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},

@@ -37,6 +37,11 @@ func conforms(t *testing.T, config process.Config) {
 	if os.Geteuid() == 0 {
 		config.Users = process.Users{First: 2_110_000_000 + uint32(os.Getpid()%10_000)*100, Count: 100}
 	}
+	egress := sandboxtest.NewEgress(t)
+	egress.EndProxy = sandboxtest.EndSockets("sandbox-egress-", config.StateDir)
+	config.Egress = process.EgressConfig{
+		Resolver: egress.World, RootsPEM: egress.World.RootPEM(), Connect: egress.World.Connect, Observer: egress.Observed.Of,
+	}
 	b, err := process.New(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +62,6 @@ func conforms(t *testing.T, config process.Config) {
 		Name: process.Name, Backend: b,
 		Spec:   sandbox.Spec{Kind: "probe", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
 		Left:   sandboxtest.MachineHolds("sandbox-host-"),
-		Bounds: bounds,
+		Bounds: bounds, Egress: egress,
 	})
 }

@@ -36,8 +36,25 @@ type EgressConfig struct {
 	// have to lead to public addresses.
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 
+	// Upstream is the proxy of this machine's network, where there is no other way
+	// out; nil is none, whatever the environment says. It cannot stand beside Connect.
+	Upstream *EgressUpstream
+
 	// Together bounds what all sandboxes use together.
 	Together EgressBounds
+}
+
+// EgressUpstream is a proxy that servers are reached through. What rules admit does
+// not change by it: names are looked up and addresses judged before, and it is
+// asked for the judged address, never for a name. Its own address is nothing that a
+// sandbox can reach.
+type EgressUpstream struct {
+	// URL is a scheme, a host and a port, such as http://proxy.example.com:3128, or
+	// https where it speaks TLS. It holds no user and no password.
+	URL string
+	// Authorization gives the value of Proxy-Authorization, for each connection anew;
+	// nil sends none. Nobody but the proxy gets to see it.
+	Authorization func(context.Context) (string, error)
 }
 
 // EgressResolver gives the addresses of a rooted name, such as "api.example.com.".

@@ -215,7 +215,7 @@ func (e *Engine) proxyConfig(id string) (egressproxy.Config, error) {
 	if err != nil {
 		return egressproxy.Config{}, err
 	}
-	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: roots, Connect: c.Connect}
+	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: roots, Connect: c.Connect, Upstream: c.upstream()}
 	if c.Resolver != nil {
 		config.Resolver = c.Resolver
 	}
