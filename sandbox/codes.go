@@ -183,6 +183,8 @@ const (
 	CodeServiceFailed          Code = "service.failed"
 	CodeServiceTimeout         Code = "service.timeout"
 	CodeServiceNoOperation     Code = "service.no_operation"
+	CodeServiceEgressUnclear   Code = "service.egress_unclear"
+	CodeServiceEgressDiffers   Code = "service.egress_differs"
 )
 
 type codeInfo struct {
@@ -334,6 +336,8 @@ var codeTable = [...]codeInfo{
 	{CodeServiceFailed, ErrUnavailable, "Service gave the object up", "What was being made or changed ended in a failed state."},
 	{CodeServiceTimeout, ErrTimeout, "Service did not finish in time", "The object did not reach the state that was waited for."},
 	{CodeServiceNoOperation, ErrUnsupported, "This version of the service cannot do that", "The operation does not exist in the api-version that is configured."},
+	{CodeServiceEgressUnclear, ErrPermission, "Service's egress policy cannot be relied on", "What the service says of a sandbox's egress has parts that are not enforced, not inspected, not documented or not known here, or that can be read in two ways. What it may let out beside its plain rules nobody can tell, so it is never taken for what was asked."},
+	{CodeServiceEgressDiffers, ErrPermission, "Service does not confine egress as it was told", "The policy that was read back admits other requests than the one that was compiled, or fewer. The witness is a request that tells them apart."},
 }
 
 func (c Code) info() codeInfo {

@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/cli",
 			Own: join(host, []string{
-				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasemu", "internal/plaintext", "internal/show",
+				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/plaintext", "internal/show",
 				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
@@ -119,7 +119,7 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores),
 		},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
-		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
+		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi", "internal/backend/acasegress"}), Libraries: join(azure, waiting)},
 		{
 			Tree:      "internal/backend",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
@@ -147,6 +147,7 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
+		{Tree: "internal/backend/acasegress", Own: join(vocabulary, []string{"internal/backend/acasapi", "internal/backend/facts"}), TestLibraries: documents},
 		{
 			Tree: "internal/backend/acasguests",
 			Own: join(vocabulary, []string{
@@ -212,7 +213,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
-				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/facts",
+				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{
