@@ -182,6 +182,13 @@ const (
 	CodeServiceFailed          Code = "service.failed"
 	CodeServiceTimeout         Code = "service.timeout"
 	CodeServiceNoOperation     Code = "service.no_operation"
+
+	// Objects that a plan declares.
+
+	CodeNoRemoteBlock   Code = "remote.no_block"
+	CodeRemoteExists    Code = "remote.already_exists"
+	CodeRemoteStateFile Code = "remote.state_file_missing"
+	CodeRemoteUndecided Code = "remote.provider_unknown"
 )
 
 type codeInfo struct {
@@ -332,6 +339,10 @@ var codeTable = [...]codeInfo{
 	{CodeServiceFailed, ErrUnavailable, "Service gave the object up", "What was being made or changed ended in a failed state."},
 	{CodeServiceTimeout, ErrTimeout, "Service did not finish in time", "The object did not reach the state that was waited for."},
 	{CodeServiceNoOperation, ErrUnsupported, "This version of the service cannot do that", "The operation does not exist in the api-version that is configured."},
+	{CodeNoRemoteBlock, ErrValue, "Provider does not say where objects live", "Groups and what they hold live somewhere: on Azure, or in a local file. The provider block says where, and nothing is assumed, so that a forgotten block does not apply into a local file."},
+	{CodeRemoteExists, ErrValue, "Object exists and is not in this state", "Creating it would take over, or double, something that another configuration or person made. Import it, or choose another name."},
+	{CodeRemoteStateFile, ErrLookup, "State file of the embedded service is missing", "Objects in Terraform's state were made in a local file that is not there. Nothing is taken for deleted."},
+	{CodeRemoteUndecided, ErrUnavailable, "Provider is not configured yet", "A setting of the provider block is not known before something else is applied, so the object can be neither read nor looked up yet."},
 }
 
 func (c Code) info() codeInfo {
