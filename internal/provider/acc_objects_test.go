@@ -67,8 +67,12 @@ func objectLives() map[string]objectLife {
   image   = { reference = "registry.example.com/tool:1", digest = "sha256:` + strings.Repeat("a", 64) + `", user = "0" }
   command = ["serve"]
 }`,
-			count: func(t *testing.T, g *acasapi.Group) int { return each(t, g.Images(context.Background(), nil), nil) },
+			count: func(t *testing.T, g *acasapi.Group) int {
+				t.Helper()
+				return each(t, g.Images(context.Background(), nil), nil)
+			},
 			remove: func(t *testing.T, g *acasapi.Group) {
+				t.Helper()
 				each(t, g.Images(context.Background(), nil), func(i wire.Image) error { return g.DeleteImage(context.Background(), i.ID, acasapi.Wait{}) })
 			},
 		},
@@ -92,11 +96,16 @@ func objectLives() map[string]objectLife {
   name   = "other-token"
   values = { token = "s3cret-stored" }
 }`,
-			count: func(t *testing.T, g *acasapi.Group) int { return each(t, g.Secrets(context.Background()), nil) },
+			count: func(t *testing.T, g *acasapi.Group) int {
+				t.Helper()
+				return each(t, g.Secrets(context.Background()), nil)
+			},
 			remove: func(t *testing.T, g *acasapi.Group) {
+				t.Helper()
 				each(t, g.Secrets(context.Background()), func(s wire.Secret) error { return g.DeleteSecret(context.Background(), s.ID) })
 			},
 			drift: func(t *testing.T, g *acasapi.Group) {
+				t.Helper()
 				must[wire.Secret](t)(g.PutSecret(context.Background(), "api-token", map[string]string{"token": "x", "more": "y"}))
 			},
 			shown: `- "more"`,
@@ -123,13 +132,18 @@ func objectLives() map[string]objectLife {
   name  = "work"
   type  = "AzureBlob"
 }`,
-			count: func(t *testing.T, g *acasapi.Group) int { return each(t, g.Volumes(context.Background(), nil), nil) },
+			count: func(t *testing.T, g *acasapi.Group) int {
+				t.Helper()
+				return each(t, g.Volumes(context.Background(), nil), nil)
+			},
 			remove: func(t *testing.T, g *acasapi.Group) {
+				t.Helper()
 				each(t, g.Volumes(context.Background(), nil), func(v wire.Volume) error {
 					return g.DeleteVolume(context.Background(), v.VolumeName+v.Name, acasapi.Wait{})
 				})
 			},
 			drift: func(t *testing.T, g *acasapi.Group) {
+				t.Helper()
 				must[wire.Volume](t)(g.PutVolume(context.Background(), "work", wire.Volume{Type: wire.VolumeDisk, Size: "1Gi", Labels: wire.Labels{"team": "outside"}}, acasapi.Wait{}))
 			},
 			shown: `"outside" -> "others"`,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,9 +35,6 @@ func newEmbedded(path string, faults []string, clock acasapi.Clock) *home {
 	}
 	h := &home{subscription: embeddedSubscription, resourceGroup: embeddedResourceGroup, location: embeddedLocation, file: path}
 	h.open = sync.OnceValues(func() (acasapi.Config, error) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return acasapi.Config{}, fmt.Errorf("make the folder of the embedded service's file: %w", withoutPath(err))
-		}
 		// No pace: what the service takes minutes for is done at once.
 		cfg := acasemu.Config{State: path, Pace: &acasemu.Pace{}, Faults: faults}
 		if clock != nil {
@@ -51,10 +49,32 @@ func newEmbedded(path string, faults []string, clock acasapi.Clock) *home {
 		}
 		return acasapi.Config{
 			ARMEndpoint: embeddedEndpoint, DataEndpoint: embeddedEndpoint, ExactEndpoints: []string{embeddedEndpoint},
-			Transport: emulator.Transport(), Credential: auth.Emulator{}, Clock: clock, UserAgent: userAgent,
+			Transport: &inFolder{path: filepath.Dir(path), next: emulator.Transport()}, Credential: auth.Emulator{}, Clock: clock, UserAgent: userAgent,
 		}, nil
 	})
 	return h
+}
+
+// inFolder makes the folder of the state file for the first request: a plan that asks
+// nothing leaves nothing behind.
+type inFolder struct {
+	path string
+	once sync.Once
+	err  error
+	next *acasemu.Transport
+}
+
+// Do answers a request.
+func (f *inFolder) Do(r *http.Request) (*http.Response, error) {
+	f.once.Do(func() {
+		if err := os.MkdirAll(f.path, 0o700); err != nil {
+			f.err = fmt.Errorf("make the folder of the embedded service's file: %w", withoutPath(err))
+		}
+	})
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.next.Do(r)
 }
 
 // lost reports, once, that the file in which Terraform's objects were made is not

@@ -16,15 +16,16 @@ var errTold = errors.New("told already")
 // "not found" may be the wrong one, or not have heard of the object yet, and what it
 // does not find would be made a second time.
 func (r *remoteResource[M]) look(ctx context.Context, m *M) (gone bool, err error) {
-	err = r.kind.read(ctx, r.home, m)
-	if !errors.Is(err, sandbox.CodeServiceNotFound) {
-		return false, err
-	}
+	// Before the first question, which would make an empty file in its place.
 	if lost, tell := r.home.lost(); lost {
 		if !tell {
 			return false, errTold
 		}
 		return false, r.home.lostFinding().Refusal(nil)
+	}
+	err = r.kind.read(ctx, r.home, m)
+	if !errors.Is(err, sandbox.CodeServiceNotFound) {
+		return false, err
 	}
 	group := r.kind.header(m).group
 	if group == nil {
@@ -73,7 +74,7 @@ func (h *home) groupGone(ctx context.Context, id acasapi.GroupID) (bool, error) 
 // subscription that is not found may be one that the signed-in identity cannot see.
 func vanished(err error) bool {
 	said := acasapi.ErrorOf(err)
-	return said != nil && (said.Code == "ResourceNotFound" || said.Code == "ResourceGroupNotFound" || said.Code == "NotFound")
+	return said != nil && (said.Code == "ResourceNotFound" || said.Code == "ResourceGroupNotFound")
 }
 
 // refused reports an error after which nothing was made.

@@ -36,6 +36,9 @@ func problem(doing string, err error) diag.Diagnostic {
 	if f.Subject != "" {
 		f.Subject = doing + " " + f.Subject
 	}
+	if outer, _, wrapped := strings.Cut(err.Error(), r.Error()); wrapped && strings.HasSuffix(outer, ": ") {
+		f.Subject = doing + ", to " + strings.TrimSuffix(outer, ": ")
+	}
 	if said := acasapi.ErrorOf(err); said != nil {
 		f.Found = whatWasSaid(f.Found, said)
 	}

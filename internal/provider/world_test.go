@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +30,9 @@ type world struct {
 	outside *acasapi.Client
 	// subscription, resourceGroup and location are the provider's.
 	subscription, resourceGroup, location string
+	// file is the state file of the embedded service, acas the block for another.
+	file string
+	acas map[string]any
 	// emulator is nil where the service is not ours.
 	emulator  *acasemu.Emulator
 	misbehave func(spec string)
@@ -68,7 +70,7 @@ func embeddedWorld(t *testing.T) *world {
 	w := &world{
 		provider: p, block: fmt.Sprintf("provider \"sandbox\" {\n  embedded { path = %q }\n}\n", file),
 		subscription: embeddedSubscription, resourceGroup: embeddedResourceGroup, location: embeddedLocation,
-		misbehave: func(string) { t.Error("faults of the block embedded stand in the block") }, calm: func() {},
+		file: file, misbehave: func(string) { t.Error("faults of the block embedded stand in the block") }, calm: func() {},
 	}
 	emulator, err := acasemu.New(acasemu.Config{State: file, Pace: &acasemu.Pace{}, Clock: clock})
 	if err != nil {
@@ -123,6 +125,10 @@ func servedWorld(t *testing.T) *world {
 
 func serviceAt(p *sandboxProvider, url string) *world {
 	w := &world{provider: p, subscription: "11111111-2222-3333-4444-555555555555", resourceGroup: "rg-agents", location: "swedencentral"}
+	w.acas = map[string]any{
+		"subscription_id": w.subscription, "resource_group": w.resourceGroup, "location": w.location,
+		"endpoint": url, "emulator": true, "ca_file": "ca.pem",
+	}
 	w.block = fmt.Sprintf(`provider "sandbox" {
   acas {
     subscription_id = %q
@@ -226,6 +232,7 @@ func (w *world) group(t *testing.T, name string) *acasapi.Group {
 
 // must fails the test on an error of what somebody else does.
 func must[T any](t *testing.T) func(T, error) T {
+	t.Helper()
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {
@@ -233,17 +240,6 @@ func must[T any](t *testing.T) func(T, error) T {
 		}
 		return v
 	}
-}
-
-// arrived counts the requests of an operation.
-func (w *world) arrived(operation string) int {
-	n := 0
-	for _, x := range w.emulator.Requests() {
-		if x.Operation == operation && x.Request.Method != http.MethodGet {
-			n++
-		}
-	}
-	return n
 }
 
 // apply applies and wants it to succeed.
