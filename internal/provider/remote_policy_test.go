@@ -28,7 +28,9 @@ func TestImposedPolicyHoldsForGroupsAndImages(t *testing.T) {
 		want      string
 	}{
 		"identity": {
-			"sandbox_group", map[string]any{"name": "team", "identity": map[string]any{"type": "SystemAssigned"}}, map[string]any{"name": "team"},
+			"sandbox_group",
+			map[string]any{"name": "team", "identity": map[string]any{"type": "SystemAssigned"}},
+			map[string]any{"name": "team"},
 			"identity.attached_not_permitted at identity",
 		},
 		"registry":  {"sandbox_disk_image", image("other.example.com/tool" + digest), image("registry.example.com/tool" + digest), "image.registry_denied at image.reference"},
