@@ -70,6 +70,7 @@ const (
 	CodeImageUnsupported        Code = "image.not_supported"
 	CodeImageUserUnfit          Code = "image.user_unfit"
 	CodeImageUserDenied         Code = "image.user_denied"
+	CodeImageUserUnserved       Code = "image.user_unserved"
 	CodeImageInvalid            Code = "image.invalid"
 	CodePostureWidened          Code = "posture.widened"
 	CodePostureNoBaseline       Code = "posture.no_baseline"
@@ -182,6 +183,8 @@ const (
 	CodeServiceFailed          Code = "service.failed"
 	CodeServiceTimeout         Code = "service.timeout"
 	CodeServiceNoOperation     Code = "service.no_operation"
+	CodeServiceEgressUnclear   Code = "service.egress_unclear"
+	CodeServiceEgressDiffers   Code = "service.egress_differs"
 
 	// Objects that a plan declares.
 
@@ -247,6 +250,7 @@ var codeTable = [...]codeInfo{
 	{CodeImageUnsupported, ErrUnsupported, "Backend makes no sandbox from such an image", "The backend declares from which sources it takes images, a catalogue or a registry, and the workload names another."},
 	{CodeImageUserUnfit, ErrUnsupported, "Image user cannot do what the workload requires", "The backend writes files as root and the image's program runs as somebody else, so it can create nothing beside them."},
 	{CodeImageUserDenied, ErrPermission, "Image runs as a user the policy denies", "The policy bounds which user an image may run as; a user nobody knows is undecided and refused at run time."},
+	{CodeImageUserUnserved, ErrUnsupported, "Engine cannot run programs as the image's user", "Beside its root a sandbox needs a user that the image names and the host can give it: a host that is not root has one user for each sandbox."},
 	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> where one is given."},
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
 	{CodePostureNoBaseline, ErrPermission, "No earlier posture to compare with", "A guard against widening compares with what was applied before. A new object, also one that replaces another under a new name, has no earlier state, and a state that cannot be read is none."},
@@ -339,6 +343,8 @@ var codeTable = [...]codeInfo{
 	{CodeServiceFailed, ErrUnavailable, "Service gave the object up", "What was being made or changed ended in a failed state."},
 	{CodeServiceTimeout, ErrTimeout, "Service did not finish in time", "The object did not reach the state that was waited for."},
 	{CodeServiceNoOperation, ErrUnsupported, "This version of the service cannot do that", "The operation does not exist in the api-version that is configured."},
+	{CodeServiceEgressUnclear, ErrPermission, "Service's egress policy cannot be relied on", "What the service says of a sandbox's egress has parts that are not enforced, not inspected, not documented or not known here, or that can be read in two ways. What it may let out beside its plain rules nobody can tell, so it is never taken for what was asked."},
+	{CodeServiceEgressDiffers, ErrPermission, "Service does not confine egress as it was told", "The policy that was read back admits other requests than the one that was compiled, or fewer. The witness is a request that tells them apart."},
 	{CodeNoRemoteBlock, ErrValue, "Provider does not say where objects live", "Groups and what they hold live somewhere: on Azure, or in a local file. The provider block says where, and nothing is assumed, so that a forgotten block does not apply into a local file."},
 	{CodeRemoteExists, ErrValue, "Object exists and is not in this state", "Creating it would take over, or double, something that another configuration or person made. Import it, or choose another name."},
 	{CodeRemoteStateFile, ErrLookup, "State file of the embedded service is missing", "Objects in Terraform's state were made in a local file that is not there. Nothing is taken for deleted."},

@@ -49,6 +49,14 @@ func onLinux(runtime process.Runtime) cli.Backend {
 			config.Egress.Observer = observer
 			return startProcess(ctx, config)
 		},
+		StartIn: func(ctx context.Context, notice func(string), e *conformance.Egress) (router.Backend, func(context.Context) error, error) {
+			config := processConfig(runtime, notice)
+			config.Egress = process.EgressConfig{
+				Resolver: e.World, RootsPEM: e.World.RootPEM(), Connect: e.World.Connect, Observer: e.Observed.Of,
+			}
+			e.EndProxy = conformance.EndSockets("sandbox-egress-")
+			return startProcess(ctx, config)
+		},
 		Bounds: processBounds(), Holds: "sandbox-host-",
 	}
 	if runtime == process.RuntimeBubblewrap {

@@ -54,7 +54,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "cmd/sandboxctl",
 			Own: join(host, layers, backends, []string{
-				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu",
+				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu", "internal/backend/acasguests",
 				"internal/backend/wasmguest", "internal/cli",
 			}),
 			Libraries: join(commands, terraformSource, terminals),
@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/cli",
 			Own: join(host, []string{
-				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasemu", "internal/plaintext", "internal/show",
+				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/plaintext", "internal/show",
 				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
@@ -110,16 +110,25 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores)},
+		{
+			Tree: "sandbox/backend/process",
+			Own: join(layers, []string{
+				"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/processguest/guestroot",
+				"internal/backend/egressproxy", "internal/backend/egressproxy/egressworld",
+			}),
+			Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores),
+		},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
-		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
+		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi", "internal/backend/acasegress"}), Libraries: join(azure, waiting)},
 		{
 			Tree:      "internal/backend",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
-		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
+		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
+		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
+		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{
 			Tree: "internal/backend/guestagent", Own: []string{
@@ -138,6 +147,14 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
+		{Tree: "internal/backend/acasegress", Own: join(vocabulary, []string{"internal/backend/acasapi", "internal/backend/facts"}), TestLibraries: documents},
+		{
+			Tree: "internal/backend/acasguests",
+			Own: join(vocabulary, []string{
+				"sandbox/engine", "sandbox/backend/process", "internal/backend/acasemu", "internal/backend/acasapi", "internal/backend/egressproxy",
+			}),
+			Libraries: join(documents, images),
+		},
 		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),
@@ -154,8 +171,12 @@ func Arrows() []Arrow {
 			Testing: true,
 		},
 		{
-			Tree:    "internal/conformance",
-			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/conformance/prober"}),
+			Tree: "internal/conformance",
+			Own:  join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/backend/egressproxy/egressworld", "internal/conformance/prober"}),
+			Libraries: join(nameServers, []string{
+				"golang.org/x/net/http2", // what clients say and servers answer, as frames
+				"golang.org/x/sys/unix",
+			}),
 			Testing: true,
 		},
 		{Tree: "internal/conformance/prober", Libraries: []string{"github.com/klauspost/compress/zstd", "golang.org/x/sys"}},
@@ -164,14 +185,14 @@ func Arrows() []Arrow {
 			// What keeps the suites honest: tests alone.
 			Tree: "internal/conformance/mutants",
 			Own: join(layers, []string{
-				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
+				"internal/conformance", "internal/conformance/prober", "internal/conformance/hostengine", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
 		},
 		{
 			// A world, data, and the test that runs them.
 			Tree: "internal/conformance/clients",
-			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld"},
 		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
@@ -192,7 +213,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
-				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/facts",
+				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{

@@ -22,6 +22,12 @@ type EgressConfig struct {
 	// observer has been told everything.
 	Observer func(id string) egress.Observer
 
+	// Judge is asked, when a sandbox with an allowlist starts, who admits its requests
+	// in the place of its rules; a nil function or a nil answer is the rules. It is
+	// for emulators of services whose policies are no unions of rules: then the rules
+	// say no more than whose TLS is opened. The name is the one of the start.
+	Judge func(name string) EgressJudge
+
 	// Resolver looks up the names that rules admit; nil asks the servers of
 	// /etc/resolv.conf, without a search list or a hosts file.
 	Resolver EgressResolver
@@ -42,6 +48,12 @@ type EgressConfig struct {
 
 	// Together bounds what all sandboxes use together.
 	Together EgressBounds
+}
+
+// EgressJudge admits requests. One without a method is a connection of which nothing
+// more is seen: admitting it admits whatever is asked for through it.
+type EgressJudge interface {
+	Admits(r egress.Request) bool
 }
 
 // EgressUpstream is a proxy that servers are reached through. What rules admit does

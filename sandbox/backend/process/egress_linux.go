@@ -37,6 +37,7 @@ type outlet struct {
 	env    []string  // what its programs are told
 	files  view.View // what it sees of it
 	tells  egress.Observer
+	rules  *egress.Set
 	served sync.WaitGroup
 	lost   chan struct{} // closed when the proxy ended by itself
 }
@@ -54,12 +55,12 @@ func (e *Engine) openOutlet(ctx context.Context, g *guest, spec sandbox.Egress) 
 	if err != nil {
 		return nil, err
 	}
-	config, err := e.proxyConfig(g.id)
+	config, err := e.proxyConfig(g.id, g.name)
 	if err != nil {
 		return nil, err
 	}
 	config.Rules = rules
-	o := &outlet{lost: make(chan struct{}), tells: config.Observer}
+	o := &outlet{lost: make(chan struct{}), tells: config.Observer, rules: rules}
 	if o.proxy, err = egressproxy.New(config); err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func admit(socket *egressproxy.Socket, user *user) error {
 }
 
 // proxyConfig is what the sandbox's proxy is made of, without its rules.
-func (e *Engine) proxyConfig(id string) (egressproxy.Config, error) {
+func (e *Engine) proxyConfig(id, name string) (egressproxy.Config, error) {
 	c := e.config.Egress
 	roots, err := c.roots()
 	if err != nil {
@@ -221,6 +222,11 @@ func (e *Engine) proxyConfig(id string) (egressproxy.Config, error) {
 	}
 	if c.Observer != nil {
 		config.Observer = c.Observer(id)
+	}
+	if c.Judge != nil {
+		if judge := c.Judge(name); judge != nil {
+			config.Judge = judge
+		}
 	}
 	return config, nil
 }
