@@ -185,6 +185,13 @@ const (
 	CodeServiceNoOperation     Code = "service.no_operation"
 	CodeServiceEgressUnclear   Code = "service.egress_unclear"
 	CodeServiceEgressDiffers   Code = "service.egress_differs"
+
+	// Objects that a plan declares.
+
+	CodeNoRemoteBlock   Code = "remote.no_block"
+	CodeRemoteExists    Code = "remote.already_exists"
+	CodeRemoteStateFile Code = "remote.state_file_missing"
+	CodeRemoteUndecided Code = "remote.provider_unknown"
 )
 
 type codeInfo struct {
@@ -338,6 +345,10 @@ var codeTable = [...]codeInfo{
 	{CodeServiceNoOperation, ErrUnsupported, "This version of the service cannot do that", "The operation does not exist in the api-version that is configured."},
 	{CodeServiceEgressUnclear, ErrPermission, "Service's egress policy cannot be relied on", "What the service says of a sandbox's egress has parts that are not enforced, not inspected, not documented or not known here, or that can be read in two ways. What it may let out beside its plain rules nobody can tell, so it is never taken for what was asked."},
 	{CodeServiceEgressDiffers, ErrPermission, "Service does not confine egress as it was told", "The policy that was read back admits other requests than the one that was compiled, or fewer. The witness is a request that tells them apart."},
+	{CodeNoRemoteBlock, ErrValue, "Provider does not say where objects live", "Groups and what they hold live somewhere: on Azure, or in a local file. The provider block says where, and nothing is assumed, so that a forgotten block does not apply into a local file."},
+	{CodeRemoteExists, ErrValue, "Object exists and is not in this state", "Creating it would take over, or double, something that another configuration or person made. Import it, or choose another name."},
+	{CodeRemoteStateFile, ErrLookup, "State file of the embedded service is missing", "Objects in Terraform's state were made in a local file that is not there. Nothing is taken for deleted."},
+	{CodeRemoteUndecided, ErrUnavailable, "Provider is not configured yet", "A setting of the provider block is not known before something else is applied, so the object can be neither read nor looked up yet."},
 }
 
 func (c Code) info() codeInfo {

@@ -5,12 +5,14 @@ import (
 	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -28,6 +30,8 @@ var (
 	_ provider.Provider                   = (*sandboxProvider)(nil)
 	_ provider.ProviderWithValidateConfig = (*sandboxProvider)(nil)
 	_ provider.ProviderWithFunctions      = (*sandboxProvider)(nil)
+
+	_ provider.ProviderWithEphemeralResources = (*sandboxProvider)(nil)
 )
 
 // sandboxProvider does nothing until it is configured, and then reads at most
@@ -36,6 +40,8 @@ type sandboxProvider struct {
 	version  string
 	getenv   func(string) string
 	readFile func(string) ([]byte, error)
+	// clock is what waits for the service go by; nil is the system's.
+	clock acasapi.Clock
 }
 
 // providerModel is the provider block.
@@ -81,12 +87,8 @@ func (p *sandboxProvider) Schema(_ context.Context, _ provider.SchemaRequest, re
 			},
 		},
 		Blocks: map[string]schema.Block{
-			"embedded": schema.SingleNestedBlock{
-				MarkdownDescription: "Reserved for objects that live in a local file instead of a cloud. It is accepted and has no effect on policies, workloads and manifests.",
-			},
-			"acas": schema.SingleNestedBlock{
-				MarkdownDescription: "Reserved for objects that live in Azure Container Apps Sandboxes. It is accepted and has no effect on policies, workloads and manifests.",
-			},
+			"embedded": embeddedBlock(),
+			"acas":     acasBlock(),
 		},
 	}
 }
@@ -110,9 +112,45 @@ func (p *sandboxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	guard := p.platformPolicy(block)
-	resp.ResourceData = guard
-	resp.DataSourceData = guard
+	c := &configured{guard: p.platformPolicy(block), home: p.home(block)}
+	resp.ResourceData = c
+	resp.DataSourceData = c
+	resp.EphemeralResourceData = c
+}
+
+// home is where remote objects live. Nothing is read and nobody is asked.
+func (p *sandboxProvider) home(block providerModel) *home {
+	switch {
+	case !block.Embedded.IsNull():
+		attributes := block.Embedded.Attributes()
+		path, _ := attributes["path"].(types.String)
+		list, _ := attributes["faults"].(types.List)
+		var faults []string
+		for _, e := range list.Elements() {
+			if text, ok := e.(types.String); ok {
+				faults = append(faults, text.ValueString())
+			}
+		}
+		h := newEmbedded(path.ValueString(), faults, p.clock)
+		if path.IsUnknown() {
+			h.waits = []string{"embedded.path"}
+		}
+		return h
+	case !block.ACAS.IsNull():
+		return p.newACAS(block.ACAS)
+	default:
+		return &home{findings: []sandbox.Finding{noBlock()}}
+	}
+}
+
+// noBlock shows both blocks to who has written neither.
+func noBlock() sandbox.Finding {
+	return sandbox.Finding{
+		Code: sandbox.CodeNoRemoteBlock, Found: "a provider block without acas and without embedded",
+		Required: "one of the two, since the object has to live somewhere",
+		Remedy: `write provider "sandbox" { acas { resource_group = "…" } } for Azure, ` +
+			`or provider "sandbox" { embedded {} } for a local file`,
+	}
 }
 
 func (p *sandboxProvider) platformPolicy(block providerModel) *platformPolicy {
@@ -137,12 +175,20 @@ func (p *sandboxProvider) platformPolicy(block providerModel) *platformPolicy {
 
 // Resources lists the resources.
 func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newPolicyResource, newWorkloadResource, newManifestResource}
+	return []func() resource.Resource{
+		newPolicyResource, newWorkloadResource, newManifestResource,
+		newGroupResource, newDiskImageResource, newSecretResource, newVolumeResource, newSnapshotResource, newVNetConnectionResource,
+	}
 }
 
 // DataSources lists the data sources.
 func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{newBackendData, newCapabilityCheckData, newPostureDiffData}
+	return []func() datasource.DataSource{newBackendData, newCapabilityCheckData, newPostureDiffData, newGroupData, newSandboxesData}
+}
+
+// EphemeralResources lists what exists while Terraform runs.
+func (p *sandboxProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{newAccessToken}
 }
 
 // Functions lists the functions.
