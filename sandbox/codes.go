@@ -71,9 +71,20 @@ const (
 	CodeImageUserUnfit          Code = "image.user_unfit"
 	CodeImageUserDenied         Code = "image.user_denied"
 	CodeImageUserUnserved       Code = "image.user_unserved"
+	CodeImageUserRootGroup      Code = "image.user_root_group"
 	CodeImageInvalid            Code = "image.invalid"
+	CodeImagePlatform           Code = "image.platform"
+	CodeImagePrebuiltUnknown    Code = "image.prebuilt_unknown"
 	CodePostureWidened          Code = "posture.widened"
 	CodePostureNoBaseline       Code = "posture.no_baseline"
+
+	// Registries of images.
+
+	CodeRegistryNotAllowed    Code = "registry.not_allowed"
+	CodeRegistryDenied        Code = "registry.denied"
+	CodeRegistryNotFound      Code = "registry.not_found"
+	CodeRegistryUnreachable   Code = "registry.unreachable"
+	CodeRegistryAnswerInvalid Code = "registry.answer_invalid"
 
 	// Backends.
 
@@ -251,10 +262,18 @@ var codeTable = [...]codeInfo{
 	{CodeImageUserUnfit, ErrUnsupported, "Image user cannot do what the workload requires", "The backend writes files as root and the image's program runs as somebody else, so it can create nothing beside them."},
 	{CodeImageUserDenied, ErrPermission, "Image runs as a user the policy denies", "The policy bounds which user an image may run as; a user nobody knows is undecided and refused at run time."},
 	{CodeImageUserUnserved, ErrUnsupported, "Engine cannot run programs as the image's user", "Beside its root a sandbox needs a user that the image names and the host can give it: a host that is not root has one user for each sandbox."},
-	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> where one is given."},
+	{CodeImageUserRootGroup, ErrPermission, "Image user is in root's group", "The user is not root, and its group is: what root's group may write, the program may write. It is a warning where a policy wants another user than root."},
+	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> and a user of an image configuration where they are given."},
+	{CodeImagePlatform, ErrLookup, "Image and platform do not fit", "The image is not made for the platform, or its platforms run as different users, so that nobody can say as whom it will run."},
+	{CodeImagePrebuiltUnknown, ErrLookup, "Catalogue has no image of that name", "A catalogue name is whole: its version is part of it, as in python-3.13. What has a slash or a colon is a registry reference instead."},
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
 	{CodePostureNoBaseline, ErrPermission, "No earlier posture to compare with", "A guard against widening compares with what was applied before. A new object, also one that replaces another under a new name, has no earlier state, and a state that cannot be read is none."},
 	{CodeEgressTooComplex, ErrLimit, "Egress is more than can be compared", "There are more rules than are read, or rules so many and so entangled that holding them against each other would take more than the bounded work of one question. What is not shown to be within its bound is refused."},
+	{CodeRegistryNotAllowed, ErrPermission, "Registry may not be asked", "A plan asks registries that the provider block names, at their own hosts, over TLS and at public addresses. Whatever a registry leads to beyond that has to be named as well."},
+	{CodeRegistryDenied, ErrPermission, "Registry does not let the image be read", "The registry wants to know who asks, or does not let that one read the image. Credentials are not looked for unless the provider block says so."},
+	{CodeRegistryNotFound, ErrLookup, "Registry has no such image", "No image stands at that path under that tag or digest, or the registry does not say so to whom it does not know."},
+	{CodeRegistryUnreachable, ErrUnavailable, "Registry does not answer", "No connection, none that can be trusted, no answer in time, or an error of the registry's own."},
+	{CodeRegistryAnswerInvalid, ErrUnavailable, "Registry's answer is no image within bounds", "What was answered is too large, is not what its digest says, or is not an image. It is refused rather than guessed at."},
 	{CodeBackendUnknown, ErrLookup, "No backend has that name", "The workload names a backend that is not shipped, or that the host did not register."},
 	{CodeBackendNotPermitted, ErrPermission, "Backend's declarations cannot be trusted", "What the backend says of itself is unreadable, contradicts itself or does not match what it implements."},
 	{CodeBackendClosed, ErrUnavailable, "Backend is closed", "The backend was closed and serves nothing more, also not through sessions it gave out."},

@@ -101,6 +101,21 @@ type Image struct {
 // IsZero reports whether no image is named.
 func (i Image) IsZero() bool { return i == Image{} }
 
+// NamesPrebuilt reports whether text has the form of a catalogue name. The version
+// is part of such a name; what has a slash or a colon, a tag or a digest included,
+// is a registry reference.
+func NamesPrebuilt(text string) bool { return text != "" && !strings.ContainsAny(text, "/:") }
+
+// Registry is the registry of the image's reference, host and port in lower case,
+// or "" when the reference does not name one.
+func (i Image) Registry() string {
+	first, _, found := strings.Cut(i.Reference, "/")
+	if !found || (!strings.ContainsAny(first, ".:") && first != "localhost") {
+		return ""
+	}
+	return strings.ToLower(first)
+}
+
 // Output is one file a workload declares: literal and relative to the work
 // directory, never a pattern (spec A36).
 type Output struct {

@@ -9,12 +9,15 @@ import (
 const (
 	userUnfit  = "image.user_unfit at image.user"
 	userDenied = "image.user_denied at image.user"
+	userGroup  = "image.user_root_group at image.user"
+	userNone   = "image.invalid at image.user"
 )
 
 func images() []refusal {
 	refusals := imageSources()
 	refusals = append(refusals, imagesServed()...)
 	refusals = append(refusals, imageUsers()...)
+	refusals = append(refusals, imageUserSpellings()...)
 	return append(refusals, imageUsersWhereFilesAreRoots()...)
 }
 
@@ -68,6 +71,16 @@ func imageSources() []refusal {
 			then(rule(sandbox.ImagePolicy{Registries: []string{"registry.example.com"}, RequireDigest: true}), from("other.example.com/a:1")),
 			[]string{registry, "image.digest_required at image.digest"},
 			"the digest in the reference", then(pinned, from("registry.example.com/a@"+digest)), nil,
+		},
+		{
+			"a catalogue name with a tag", imaged(sandbox.Image{Prebuilt: "python:3.13"}),
+			[]string{"image.invalid at image.prebuilt"},
+			"the version as part of the name", prebuilt, nil,
+		},
+		{
+			"a catalogue name with a path", imaged(sandbox.Image{Prebuilt: "library/python"}),
+			[]string{"image.invalid at image.prebuilt"},
+			"", nil, nil,
 		},
 		{
 			"a tag that looks like a digest", then(pinned, from("registry.example.com/a:sha256")),
@@ -148,6 +161,61 @@ func imageUsers() []refusal {
 	}
 }
 
+// imageUserSpellings are the ways of writing a user, as engines read them.
+func imageUserSpellings() []refusal {
+	as := func(user string) change {
+		return imaged(sandbox.Image{Reference: "registry.example.com/a:1", User: user})
+	}
+	nonRoot := func(w *World) { w.Policy.Images.User = sandbox.ImageUserNonRoot }
+	root := func(w *World) { w.Policy.Images.User = sandbox.ImageUserRoot }
+	return []refusal{
+		{
+			"root with zeros", then(nonRoot, as("00")), []string{userDenied},
+			"which is root", then(root, as("00")), nil,
+		},
+		{
+			"root with a sign", then(nonRoot, as("+0")), []string{userDenied},
+			"root with the other sign", then(root, as("-0")), nil,
+		},
+		{
+			"root by naming a group alone", then(nonRoot, as(":0")), []string{userDenied},
+			"which is root as well", then(root, as(":1000")), nil,
+		},
+		{
+			"a number that only looks like 0", then(root, as("0x0")), []string{userDenied},
+			"0 as a number", then(root, as("0")), nil,
+		},
+		{
+			"a number below 0", as("-1"), []string{userNone},
+			"the smallest of somebody else", then(nonRoot, as("1")), nil,
+		},
+		{
+			"a number above all users", as("4294967296"), []string{userNone},
+			"the largest of all users", then(nonRoot, as("2147483647")), nil,
+		},
+		{
+			"a group above all groups", as("1000:2147483648"), []string{userNone},
+			"the largest of all groups", then(nonRoot, as("1000:2147483647")), nil,
+		},
+		{
+			"a user with a space", as("0 "), []string{userNone},
+			"a name with a backslash", as(`GROUP\app`), nil,
+		},
+		{
+			"a root with root's group", then(nonRoot, as("0:0")), []string{userDenied},
+			"another user in root's group, with a warning", then(nonRoot, as("1000:0")), []string{userGroup},
+		},
+		{
+			"a name with root's group", then(nonRoot, as("app:root")), []string{userDenied},
+			"another user in root's group by name, with a warning", then(nonRoot, as("1000:root")), []string{userGroup},
+		},
+		{
+			"a name with a group of its own", then(nonRoot, as("app:1000")), []string{userDenied},
+			"root's group where nobody minds the user", as("1000:0"), nil,
+		},
+	}
+}
+
 func imageUsersWhereFilesAreRoots() []refusal {
 	as := func(user string) change {
 		return then(filesAsRoot, imaged(sandbox.Image{Reference: "registry.example.com/a:1", User: user}))
@@ -170,6 +238,12 @@ func imageUsersWhereFilesAreRoots() []refusal {
 			"a user that may not delete root's files", then(as("app"), deletes),
 			[]string{userUnfit},
 			"a name that only executes", then(as("app"), onlyRuns), nil,
+		},
+		{
+			"every capability that the user takes away, in one answer",
+			then(as("1654"), requiringOnly(sandbox.CapabilityFilesDelete, sandbox.CapabilityFilesOut, sandbox.CapabilityHostTools)),
+			[]string{userUnfit},
+			"a name may leave files, and be refused once it turns out to be somebody else", as("app"), nil,
 		},
 		{
 			"an unknown user may not delete root's files", then(as(""), deletes),

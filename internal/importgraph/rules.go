@@ -130,6 +130,7 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
+		{Tree: "internal/backend/prebuilt", Own: []string{"sandbox", "internal/backend/facts"}},
 		{
 			Tree: "internal/backend/guestagent", Own: []string{
 				"sandbox", "sandbox/engine", "internal/backend/guestagent/wire", "internal/backend/guestagent/flow",
@@ -157,7 +158,7 @@ func Arrows() []Arrow {
 		},
 		{
 			Tree:      "internal/backend/acasemu",
-			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi"}),
+			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi", "internal/backend/prebuilt"}),
 			Libraries: join(azure, stateFile, documents, waiting),
 		},
 
@@ -209,11 +210,15 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
 
+		// Registries of images, for plans.
+		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
+
 		// Terraform.
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
+				"internal/backend/prebuilt", "internal/imageregistry",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{
@@ -253,7 +258,7 @@ func Bans() []Ban {
 				"sandbox/backend/...", "sandbox/router/...", "sandbox/sandboxtest/...", "internal/conformance/...",
 				"internal/backend/wasmguest/...", "internal/backend/guestagent/...",
 			},
-			NeverLibraries: join(wasm, wasmGuest, docker, kernelFilters, commands),
+			NeverLibraries: join(wasm, wasmGuest, dockerEngine, kernelFilters, commands),
 		},
 		{
 			Why:  "a host does not link package testing and its flags",
@@ -310,6 +315,7 @@ var (
 	}
 	azure         = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
 	docker        = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
+	dockerEngine  = []string{"github.com/moby", "github.com/docker/docker", "github.com/docker/go-connections"} // its configuration file is not it
 	images        = []string{"github.com/google/go-containerregistry"}
 	wasm          = []string{"github.com/tetratelabs/wazero"}
 	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}

@@ -96,7 +96,7 @@ func (q *question) registryWithin(l *compiledLayer, img sandbox.Image, rule sand
 		}
 	case img.Reference == "":
 	case !l.imagesOpen.registries && rule.Registries == nil:
-	case slices.Contains(rule.Registries, registryOf(img.Reference)):
+	case slices.Contains(rule.Registries, img.Registry()):
 	case l.imagesOpen.registries:
 		q.wait(path, "image_registries of "+l.Source, "whether the registry is permitted")
 	default:
@@ -140,54 +140,64 @@ func (q *question) userWithin(l *compiledLayer, img sandbox.Image, rule sandbox.
 		q.wait(path, "image.user", "whether "+l.Source+" permits it")
 		return
 	}
-	user := parseUser(img.User)
-	fits := user.known && ((rule.User == sandbox.ImageUserRoot) == user.root)
-	if !fits {
+	user := guestUser(img)
+	switch {
+	case rule.User == sandbox.ImageUserRoot && user.IsRoot():
+	case rule.User == sandbox.ImageUserNonRoot && user.IsOther():
+		if user.RootGroup() {
+			q.warn(sandbox.CodeImageUserRootGroup, path, user.String()+" in root's group",
+				l.Source+" wants "+rule.User.String()+", which the user is and its group is not",
+				"give the image a group of its own, such as 1000:1000, if it needs nothing of root's")
+		}
+	default:
 		q.deny(sandbox.CodeImageUserDenied, path, user.String(), rule.User.String()+", by "+l.Source,
 			"use an image whose user is known to be "+rule.User.String())
 	}
 }
 
-// userMatters reports whether the backend writes files with more authority than
-// the program has, so that the image's user decides what works.
+// guestUser is the image's user. Text that is none is reported where the spec is
+// compiled, and is undecided here.
+func guestUser(img sandbox.Image) sandbox.GuestUser {
+	user, err := sandbox.ParseGuestUser(img.User)
+	if err != nil {
+		return sandbox.GuestUser{}
+	}
+	return user
+}
+
+// userRule is what the backend's way of writing files makes of a user.
+func (q *question) userRule() sandbox.UserRule {
+	return sandbox.UserRule{Files: q.backend.decl.WriteAuthority, Backend: q.backendName()}
+}
+
+// userMatters reports whether the image's user decides what works, as far as is
+// known.
 func (q *question) userMatters() bool {
-	needs := sandbox.SetOf(sandbox.CapabilityFilesOut, sandbox.CapabilityHostTools, sandbox.CapabilityFilesDelete)
-	return q.backend.decl.WriteAuthority.Principal() == sandbox.PrincipalRoot &&
-		(!q.spec.requires.Intersect(needs).Empty() || q.spec.requiresOpen)
+	rule := q.userRule()
+	return rule.Matters(q.spec.requires) || q.spec.requiresOpen && rule.Matters(sandbox.SetOf(sandbox.Capabilities()...))
 }
 
 // imageUser refuses what the image's user cannot do where the backend writes
-// files as root: such files and their directories are not the program's.
+// files as root.
 func (q *question) imageUser() {
-	if q.backend.decl.WriteAuthority.Principal() != sandbox.PrincipalRoot {
+	rule := q.userRule()
+	if !rule.Applies() {
 		return
 	}
-	path := q.imageField("user")
-	requires := q.spec.requires
 	if !q.imageKnown("user") {
 		if q.userMatters() {
-			q.wait(path, "image.user", "whether the program can write beside files that root wrote")
+			q.wait(q.imageField("user"), "image.user", "whether the program can write beside files that root wrote")
 		}
 		return
 	}
-	user := parseUser(q.spec.spec.Image.User)
-	blocked := sandbox.CapabilitySet{}
-	if user.known && !user.root {
-		blocked = requires.Intersect(sandbox.SetOf(sandbox.CapabilityFilesOut, sandbox.CapabilityHostTools))
+	user := guestUser(q.spec.spec.Image)
+	finding, found := rule.Finding(user, q.spec.requires)
+	if q.spec.requiresOpen && !user.IsRoot() && (!found || finding.Verdict == sandbox.Allow) {
+		q.wait(q.imageField("user"), "requires", "whether the image's user matters")
+		return
 	}
-	if !user.known || !user.root {
-		blocked = blocked.Union(requires.Intersect(sandbox.SetOf(sandbox.CapabilityFilesDelete)))
-	}
-	switch {
-	case !blocked.Empty():
-		q.deny(sandbox.CodeImageUserUnfit, path, user.String()+" with "+blocked.String()+" required",
-			"an image that runs as root: backend "+q.backendName()+" writes files as root, and the program can create nothing beside them",
-			"use an image whose user is root, or take "+blocked.String()+" out of requires")
-	case q.spec.requiresOpen && (!user.known || !user.root):
-		q.wait(path, "requires", "whether the image's user matters")
-	case user.known && !user.root && requires.Has(sandbox.CapabilityExec):
-		q.warn(sandbox.CodeImageUserUnfit, path, user.String(),
-			"nothing, as long as the program only executes",
-			"expect that it cannot write beside uploaded files")
+	if found {
+		finding.Path = q.imageField("user")
+		q.say(finding)
 	}
 }

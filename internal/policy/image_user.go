@@ -2,69 +2,10 @@ package policy
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
-
-// imageUser is what an image's configured user says about root.
-type imageUser struct {
-	text  string
-	known bool // whether it is known to be, or not to be, root
-	root  bool
-	uid   int64 // meaningful when known
-}
-
-// parseUser reads the user of an image configuration as engines do: the part
-// before the colon; empty or root is root; a decimal integer, sign and leading
-// zeros included, is root exactly when it is 0. Any other name may be mapped to
-// 0 by the image's own passwd file, so it is not known. Empty text is absent
-// knowledge.
-func parseUser(text string) imageUser {
-	u := imageUser{text: text}
-	if text == "" {
-		return u
-	}
-	name, _, _ := strings.Cut(text, ":")
-	if name == "" || name == "root" {
-		u.known, u.root = true, true
-		return u
-	}
-	uid, err := strconv.ParseInt(name, 10, 64)
-	if err != nil || uid < 0 || uid > maxUID {
-		return u
-	}
-	u.known, u.uid, u.root = true, uid, uid == 0
-	return u
-}
-
-// maxUID is the largest uid that engines accept.
-const maxUID = 1<<31 - 1
-
-// String describes the user for a message.
-func (u imageUser) String() string {
-	switch {
-	case u.text == "":
-		return "a user nobody knows"
-	case !u.known:
-		return "user " + sandbox.Echo(u.text) + ", which may or may not be root"
-	case u.root:
-		return "root (" + sandbox.Echo(u.text) + ")"
-	default:
-		return "uid " + itoa(u.uid)
-	}
-}
-
-// registryOf is the registry of a reference, host and port in lower case, or ""
-// when the reference does not name one.
-func registryOf(reference string) string {
-	first, _, found := strings.Cut(reference, "/")
-	if !found || (!strings.ContainsAny(first, ".:") && first != "localhost") {
-		return ""
-	}
-	return strings.ToLower(first)
-}
 
 // imageFindings judges how an image is named.
 func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
@@ -87,10 +28,18 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	if img.Digest != "" && !sandbox.IsDigest(img.Digest) {
 		bad("digest", sandbox.Echo(img.Digest), "sha256:<64 lower-case hex digits>", "copy the digest whole")
 	}
+	if img.Prebuilt != "" && (!sandbox.NamesPrebuilt(img.Prebuilt) || strings.ContainsFunc(img.Prebuilt, unprintable)) {
+		bad("prebuilt", sandbox.Echo(img.Prebuilt), "a catalogue name, of which the version is part: no slash, colon or space",
+			"write it as in python-3.13, or set reference instead")
+	}
+	if _, err := sandbox.ParseGuestUser(img.User); err != nil {
+		bad("user", sandbox.Echo(img.User)+": "+err.Error(), "a user of an image configuration, such as 1000 or 1000:1000",
+			"correct the image, or the copy of its user")
+	}
 	if img.Reference == "" {
 		return findings
 	}
-	if strings.ContainsFunc(img.Reference, func(r rune) bool { return r <= ' ' || r > '~' }) || strings.Contains(img.Reference, "://") {
+	if strings.ContainsFunc(img.Reference, unprintable) || strings.Contains(img.Reference, "://") {
 		bad("reference", sandbox.Echo(img.Reference), "host/path:tag or host/path@digest in ASCII", "remove the scheme, spaces and other characters")
 		return findings
 	}
@@ -105,6 +54,9 @@ func imageFindings(img sandbox.Image, known sandbox.Known) []sandbox.Finding {
 	return findings
 }
 
+// unprintable are the characters that no name of an image has.
+func unprintable(r rune) bool { return r <= ' ' || r > '~' }
+
 // registryFindings judges the registries that a policy lists.
 func registryFindings(registries []string, known sandbox.Known) []sandbox.Finding {
 	root := at("image_registries")
@@ -114,7 +66,7 @@ func registryFindings(registries []string, known sandbox.Known) []sandbox.Findin
 	var findings []sandbox.Finding
 	for i, r := range registries {
 		path := root.Append(sandbox.Index(i))
-		if !known.Has(path) || r != "" && registryOf(r+"/x") == r {
+		if !known.Has(path) || r != "" && (sandbox.Image{Reference: r + "/x"}).Registry() == r {
 			continue
 		}
 		findings = append(findings, sandbox.Finding{

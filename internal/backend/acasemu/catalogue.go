@@ -6,13 +6,11 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/store"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/prebuilt"
 )
 
-// catalogue is the public images, as the service's own command line listed them.
-var catalogue = []string{
-	"ubuntu", "copilot", "claude", "node-22", "node-24", "php-8.3", "php-8.4", "dotnet-8", "dotnet-9", "dotnet-10",
-	"python-3.11", "python-3.12", "python-3.13", "python-3.14", "nginx", "openclaw", "ubuntu-systemd",
-}
+// catalogue is the public images.
+var catalogue = prebuilt.Snapshot().Names()
 
 // publicID is the id by which answers name a public image.
 func publicID(name string) string { return idOf("public image " + name) }
