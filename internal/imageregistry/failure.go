@@ -14,12 +14,10 @@ import (
 // failure turns what the library or the network failed with into a refusal. What a
 // registry wrote is not repeated: its status and our own words are.
 func (l *lookup) failure(err error, doing string) error {
-	var refused *sandbox.Refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*sandbox.Refusal](err); ok {
 		return refused
 	}
-	var answer *transport.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*transport.Error](err); ok {
 		return l.status(answer, doing)
 	}
 	f := sandbox.Finding{

@@ -43,12 +43,23 @@ const snapshotDate = "2026-10-04"
 // snapshot is the public list as the service's own command line gave it. A user
 // stands where a sandbox made from the image told it.
 var snapshot = [...]Image{
-	{Name: "ubuntu"}, {Name: "copilot"}, {Name: "claude"},
-	{Name: "node-22", User: "0"}, {Name: "node-24"},
-	{Name: "php-8.3"}, {Name: "php-8.4"},
-	{Name: "dotnet-8"}, {Name: "dotnet-9"}, {Name: "dotnet-10"},
-	{Name: "python-3.11"}, {Name: "python-3.12"}, {Name: "python-3.13"}, {Name: "python-3.14"},
-	{Name: "nginx"}, {Name: "openclaw"}, {Name: "ubuntu-systemd"},
+	{Name: "ubuntu"},
+	{Name: "copilot"},
+	{Name: "claude"},
+	{Name: "node-22", User: "0"},
+	{Name: "node-24"},
+	{Name: "php-8.3"},
+	{Name: "php-8.4"},
+	{Name: "dotnet-8"},
+	{Name: "dotnet-9"},
+	{Name: "dotnet-10"},
+	{Name: "python-3.11"},
+	{Name: "python-3.12"},
+	{Name: "python-3.13"},
+	{Name: "python-3.14"},
+	{Name: "nginx"},
+	{Name: "openclaw"},
+	{Name: "ubuntu-systemd"},
 }
 
 // Catalogue is the images that can be named.
