@@ -3,6 +3,7 @@ package imageregistry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -19,6 +20,9 @@ func (l *lookup) failure(err error, doing string) error {
 	}
 	if answer, ok := errors.AsType[*transport.Error](err); ok {
 		return l.status(answer, doing)
+	}
+	if ended := l.ended(); ended != nil {
+		err = fmt.Errorf("%w: %w", ended, err) // content that was cut off is told as of another size
 	}
 	f := sandbox.Finding{
 		Code: sandbox.CodeRegistryUnreachable, Path: referencePath(), Required: "an answer of registry " + sandbox.Echo(l.host),
