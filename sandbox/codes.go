@@ -70,9 +70,9 @@ const (
 	CodeImageUnsupported        Code = "image.not_supported"
 	CodeImageUserUnfit          Code = "image.user_unfit"
 	CodeImageUserDenied         Code = "image.user_denied"
-	CodeImageUserUnserved       Code = "image.user_unserved"
 	CodeImageUserRootGroup      Code = "image.user_root_group"
 	CodeImageInvalid            Code = "image.invalid"
+	CodeImageUserUnserved       Code = "image.user_unserved"
 	CodeImagePlatform           Code = "image.platform"
 	CodeImagePrebuiltUnknown    Code = "image.prebuilt_unknown"
 	CodePostureWidened          Code = "posture.widened"
@@ -261,9 +261,9 @@ var codeTable = [...]codeInfo{
 	{CodeImageUnsupported, ErrUnsupported, "Backend makes no sandbox from such an image", "The backend declares from which sources it takes images, a catalogue or a registry, and the workload names another."},
 	{CodeImageUserUnfit, ErrUnsupported, "Image user cannot do what the workload requires", "The backend writes files as root and the image's program runs as somebody else, so it can create nothing beside them."},
 	{CodeImageUserDenied, ErrPermission, "Image runs as a user the policy denies", "The policy bounds which user an image may run as; a user nobody knows is undecided and refused at run time."},
-	{CodeImageUserUnserved, ErrUnsupported, "Engine cannot run programs as the image's user", "Beside its root a sandbox needs a user that the image names and the host can give it: a host that is not root has one user for each sandbox."},
 	{CodeImageUserRootGroup, ErrPermission, "Image user is in root's group", "The user is not root, and its group is: what root's group may write, the program may write. It is a warning where a policy wants another user than root."},
 	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> and a user of an image configuration where they are given."},
+	{CodeImageUserUnserved, ErrUnsupported, "Engine cannot run programs as the image's user", "Beside its root a sandbox needs a user that the image names and the host can give it: a host that is not root has one user for each sandbox."},
 	{CodeImagePlatform, ErrLookup, "Image and platform do not fit", "The image is not made for the platform, or its platforms run as different users, so that nobody can say as whom it will run."},
 	{CodeImagePrebuiltUnknown, ErrLookup, "Catalogue has no image of that name", "A catalogue name is whole: its version is part of it, as in python-3.13. What has a slash or a colon is a registry reference instead."},
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
