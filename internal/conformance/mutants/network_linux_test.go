@@ -43,6 +43,10 @@ func runInOwnNetwork(m *testing.M) int {
 	return 0
 }
 
+// ownAddress is an address of this machine's beside 127.0.0.1, for what is judged by
+// the machine's addresses.
+var ownAddress = []byte{10, 77, 1, 1}
+
 // raiseLoopback brings the loopback interface of this network up.
 func raiseLoopback() error {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -57,6 +61,15 @@ func raiseLoopback() error {
 	request.SetUint16(unix.IFF_UP)
 	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request); err != nil {
 		return fmt.Errorf("bring the loopback interface up: %w", err)
+	}
+	if request, err = unix.NewIfreq("lo:1"); err == nil {
+		err = request.SetInet4Addr(ownAddress)
+	}
+	if err == nil {
+		err = unix.IoctlIfreq(socket, unix.SIOCSIFADDR, request)
+	}
+	if err != nil {
+		return fmt.Errorf("give the loopback interface an address: %w", err)
 	}
 	return nil
 }
