@@ -81,3 +81,15 @@ var ErrCannotAttach = errors.New("this host cannot mount a directory into a sand
 
 // Details are what a guest with a root says about what stands at a path.
 type Details = guestagent.Details
+
+// checkImages refuses what guests with a root cannot be made with.
+func (c Config) checkImages() error {
+	if c.Images == nil || c.Runtime != RuntimeGVisor {
+		return nil
+	}
+	return sandbox.Finding{
+		Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("Images"), Found: "runtime " + string(RuntimeGVisor),
+		Required: "runtime " + string(RuntimeBubblewrap) + " for sandboxes with a root of their own",
+		Remedy:   "leave Runtime out, or Images",
+	}.Refusal(nil)
+}

@@ -360,18 +360,6 @@ func (g *guest) Snapshot(ctx context.Context, to io.Writer) (err error) {
 	return nil
 }
 
-// checkImages refuses what guests with a root cannot be made with.
-func (c Config) checkImages() error {
-	if c.Images == nil || c.Runtime != RuntimeGVisor {
-		return nil
-	}
-	return sandbox.Finding{
-		Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("Images"), Found: "runtime " + string(RuntimeGVisor),
-		Required: "runtime " + string(RuntimeBubblewrap) + " for sandboxes with a root of their own",
-		Remedy:   "leave Runtime out, or Images",
-	}.Refusal(nil)
-}
-
 // rootBytes bounds the root file system, which is the work directory and /tmp too.
 func (c Config) rootBytes() int64 { return c.WorkBytes + c.TmpBytes }
 
