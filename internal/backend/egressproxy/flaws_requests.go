@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -30,12 +31,13 @@ func requestFlaws() []Flaw {
 			}
 		}},
 		{"only the first request is judged", func(p *Proxy) {
-			var admitted *egress.Rule
+			var admitted atomic.Pointer[egress.Rule]
 			p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
 				if rule, ok := s.Match(r); ok {
-					admitted = rule
+					admitted.Store(rule)
 				}
-				return admitted, admitted != nil
+				rule := admitted.Load()
+				return rule, rule != nil
 			}
 		}},
 		{"paths are decoded before they are compared", matching(func(s *egress.Set, r egress.Request) (*egress.Set, egress.Request) {
