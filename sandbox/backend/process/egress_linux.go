@@ -189,7 +189,16 @@ func (o *outlet) close(ctx context.Context) error {
 		return nil
 	}
 	err := o.proxy.Close(ctx)
-	o.served.Wait() // the proxy has closed the listener
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		o.served.Wait() // the proxy has closed the listener
+	}()
+	select {
+	case <-served:
+	case <-ctx.Done(): // an observer, or what connects for the host, does not come back
+		return errors.Join(err, fmt.Errorf("end the egress proxy of a sandbox: %w", context.Cause(ctx)))
+	}
 	if o.socket != nil {
 		err = errors.Join(err, o.socket.Close())
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egresstrial"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -259,6 +260,26 @@ func (s *signalled) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said.String()
+}
+
+func TestTheEndOfAnOutletIsNotWaitedForBeyondItsContext(t *testing.T) {
+	t.Parallel()
+	proxy, err := egressproxy.New(egressproxy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &outlet{proxy: proxy}
+	hung := make(chan struct{})
+	o.served.Go(func() { <-hung }) // as an observer that is told of the loss may
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := o.close(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("it answers %v", err)
+	}
+	close(hung)
+	if err := o.close(context.Background()); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestEgressThatCannotBeIsRefusedAndNotDeclared(t *testing.T) {
