@@ -72,6 +72,7 @@ const (
 	CodeImageUserDenied         Code = "image.user_denied"
 	CodeImageUserRootGroup      Code = "image.user_root_group"
 	CodeImageInvalid            Code = "image.invalid"
+	CodeImageUserUnserved       Code = "image.user_unserved"
 	CodeImagePlatform           Code = "image.platform"
 	CodeImagePrebuiltUnknown    Code = "image.prebuilt_unknown"
 	CodePostureWidened          Code = "posture.widened"
@@ -193,6 +194,15 @@ const (
 	CodeServiceFailed          Code = "service.failed"
 	CodeServiceTimeout         Code = "service.timeout"
 	CodeServiceNoOperation     Code = "service.no_operation"
+	CodeServiceEgressUnclear   Code = "service.egress_unclear"
+	CodeServiceEgressDiffers   Code = "service.egress_differs"
+
+	// Objects that a plan declares.
+
+	CodeNoRemoteBlock   Code = "remote.no_block"
+	CodeRemoteExists    Code = "remote.already_exists"
+	CodeRemoteStateFile Code = "remote.state_file_missing"
+	CodeRemoteUndecided Code = "remote.provider_unknown"
 )
 
 type codeInfo struct {
@@ -253,6 +263,7 @@ var codeTable = [...]codeInfo{
 	{CodeImageUserDenied, ErrPermission, "Image runs as a user the policy denies", "The policy bounds which user an image may run as; a user nobody knows is undecided and refused at run time."},
 	{CodeImageUserRootGroup, ErrPermission, "Image user is in root's group", "The user is not root, and its group is: what root's group may write, the program may write. It is a warning where a policy wants another user than root."},
 	{CodeImageInvalid, ErrValue, "Image is not named in an acceptable way", "An image is a catalogue name or a registry reference, not both, with a digest of the form sha256:<64 hex digits> and a user of an image configuration where they are given."},
+	{CodeImageUserUnserved, ErrUnsupported, "Engine cannot run programs as the image's user", "Beside its root a sandbox needs a user that the image names and the host can give it: a host that is not root has one user for each sandbox."},
 	{CodeImagePlatform, ErrLookup, "Image and platform do not fit", "The image is not made for the platform, or its platforms run as different users, so that nobody can say as whom it will run."},
 	{CodeImagePrebuiltUnknown, ErrLookup, "Catalogue has no image of that name", "A catalogue name is whole: its version is part of it, as in python-3.13. What has a slash or a colon is a registry reference instead."},
 	{CodePostureWidened, ErrPermission, "Policy reaches more than before", "The planned posture allows something the previous one did not."},
@@ -351,6 +362,12 @@ var codeTable = [...]codeInfo{
 	{CodeServiceFailed, ErrUnavailable, "Service gave the object up", "What was being made or changed ended in a failed state."},
 	{CodeServiceTimeout, ErrTimeout, "Service did not finish in time", "The object did not reach the state that was waited for."},
 	{CodeServiceNoOperation, ErrUnsupported, "This version of the service cannot do that", "The operation does not exist in the api-version that is configured."},
+	{CodeServiceEgressUnclear, ErrPermission, "Service's egress policy cannot be relied on", "What the service says of a sandbox's egress has parts that are not enforced, not inspected, not documented or not known here, or that can be read in two ways. What it may let out beside its plain rules nobody can tell, so it is never taken for what was asked."},
+	{CodeServiceEgressDiffers, ErrPermission, "Service does not confine egress as it was told", "The policy that was read back admits other requests than the one that was compiled, or fewer. The witness is a request that tells them apart."},
+	{CodeNoRemoteBlock, ErrValue, "Provider does not say where objects live", "Groups and what they hold live somewhere: on Azure, or in a local file. The provider block says where, and nothing is assumed, so that a forgotten block does not apply into a local file."},
+	{CodeRemoteExists, ErrValue, "Object exists and is not in this state", "Creating it would take over, or double, something that another configuration or person made. Import it, or choose another name."},
+	{CodeRemoteStateFile, ErrLookup, "State file of the embedded service is missing", "Objects in Terraform's state were made in a local file that is not there. Nothing is taken for deleted."},
+	{CodeRemoteUndecided, ErrUnavailable, "Provider is not configured yet", "A setting of the provider block is not known before something else is applied, so the object can be neither read nor looked up yet."},
 }
 
 func (c Code) info() codeInfo {

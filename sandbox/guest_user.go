@@ -68,7 +68,7 @@ func accountNumber(text string) (n int64, numeric bool, err error) {
 	case errors.Is(err, strconv.ErrRange) || err == nil && (n < 0 || n > maxUserID):
 		return 0, true, errUserRange
 	case err != nil:
-		return 0, false, nil
+		return 0, false, nil //nolint:nilerr // a name, then
 	default:
 		return n, true, nil
 	}

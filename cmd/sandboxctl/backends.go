@@ -19,7 +19,10 @@ import (
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
 		process.Name: onLinux(process.RuntimeBubblewrap),
-		wasm.Name:    {Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript()},
+		wasm.Name: {
+			Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript(),
+			FirstStart: "; the first start on a machine compiles the guest, which takes a while",
+		},
 	}
 }
 
@@ -44,6 +47,14 @@ func onLinux(runtime process.Runtime) cli.Backend {
 		) (router.Backend, func(context.Context) error, error) {
 			config := processConfig(runtime, notice)
 			config.Egress.Observer = observer
+			return startProcess(ctx, config)
+		},
+		StartIn: func(ctx context.Context, notice func(string), e *conformance.Egress) (router.Backend, func(context.Context) error, error) {
+			config := processConfig(runtime, notice)
+			config.Egress = process.EgressConfig{
+				Resolver: e.World, RootsPEM: e.World.RootPEM(), Connect: e.World.Connect, Observer: e.Observed.Of,
+			}
+			e.EndProxy = conformance.EndSockets("sandbox-egress-")
 			return startProcess(ctx, config)
 		},
 		Bounds: processBounds(), Holds: "sandbox-host-",

@@ -25,7 +25,8 @@ func main() {
 	code := cli.Main(ctx, cli.Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: buildVersion(),
-		Backends: backends(), Guests: guests(), Terminal: isatty.IsTerminal(os.Stderr.Fd()),
+		Backends: backends(), Guests: guests(), GuestEngines: guestEngines(),
+		Terminal: isatty.IsTerminal(os.Stderr.Fd()),
 	}, os.Args[1:])
 	stop()
 	os.Exit(code)

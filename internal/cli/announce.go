@@ -15,6 +15,7 @@ const patience = 700 * time.Millisecond
 
 // notices are what a backend had to say while it started.
 type notices struct {
+	first string // what follows "starting the sandbox", from Backend.FirstStart
 	mu    sync.Mutex
 	lines []string
 }

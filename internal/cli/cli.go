@@ -61,6 +61,14 @@ type Backend struct {
 		ctx context.Context, notice func(text string), observer func(id string) egress.Observer,
 	) (b router.Backend, stop func(context.Context) error, err error)
 
+	// FirstStart is why the first start on a machine takes a while, to be read after
+	// "starting the sandbox"; empty where it does not.
+	FirstStart string
+
+	// StartIn, for a backend that serves allowlists, makes it with a world to reach in
+	// place of the internet, and says there how a sandbox's proxy is ended.
+	StartIn func(ctx context.Context, notice func(text string), world *conformance.Egress) (b router.Backend, stop func(context.Context) error, err error)
+
 	// Programs, Bounds and Holds are what conformance needs to know of it: sources
 	// in its language, what one sandbox may use up as Start configures it, and what
 	// the names begin with of all that it makes on the machine.

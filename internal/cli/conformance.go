@@ -12,6 +12,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
 // conformanceOptions are the flags of conformance.
@@ -34,6 +35,9 @@ every promise whether it held here, and ends with what the backend declares.
 A probe whose capability the backend does not have is skipped, and named; a suite
 that --only names is refused then. An attack that could not be staged shows nothing
 and counts as a failure.
+
+A backend that serves egress allowlists is given an internet inside this command,
+with names, addresses and servers of its own; nothing is asked of the real one.
 
 While it runs there are canaries on this machine that no sandbox may find: files and
 sockets named sandbox-conformance-* in temporary directories, your home and the
@@ -77,8 +81,7 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 	if !ok {
 		return badInput("--backend %s: this binary runs %s", sandbox.Echo(o.backend), wordsOrNone(sortedKeys(a.env.Backends)))
 	}
-	var heard notices
-	started, stop, err := b.Start(ctx, heard.hear)
+	started, world, stop, err := startIn(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -89,7 +92,7 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 			err = errors.Join(err, failed)
 		}
 	}()
-	subject := conformance.Subject{Programs: b.Programs, Bounds: b.Bounds}
+	subject := conformance.Subject{Programs: b.Programs, Bounds: b.Bounds, Egress: world}
 	if b.Holds != "" {
 		subject.Left = conformance.MachineHolds(b.Holds)
 	}
@@ -126,6 +129,30 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 		return &exit{ExitRefused, nil}
 	}
 	return nil
+}
+
+// startIn starts a backend to be attacked: with a world of its own where it serves
+// allowlists.
+func startIn(ctx context.Context, b Backend) (router.Backend, *conformance.Egress, func(context.Context) error, error) {
+	var heard notices
+	if b.StartIn == nil {
+		started, stop, err := b.Start(ctx, heard.hear)
+		return started, nil, stop, err
+	}
+	world, err := conformance.NewEgress()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	started, stop, err := b.StartIn(ctx, heard.hear, world)
+	if err != nil {
+		world.World.Close()
+		return nil, nil, nil, err
+	}
+	return started, world, func(ctx context.Context) error {
+		err := stop(ctx)
+		world.World.Close()
+		return err
+	}, nil
 }
 
 // progress says on standard error which suites are done, once the command has been

@@ -25,6 +25,9 @@ type GuestOptions struct {
 	// Resolve gives host names the address that guests reach them at, through their
 	// egress rules.
 	Resolve map[string]string
+	// Dir is where they keep what outlives a guest, beside the emulator's state. It
+	// may not be there yet.
+	Dir string
 	// Notice may be called with lines for a person.
 	Notice func(text string)
 }
@@ -32,11 +35,15 @@ type GuestOptions struct {
 // noEngine is the engine of sandboxes that exist on paper.
 const noEngine = "none"
 
+const emulateExitHelp = `Exit codes:
+  0  it served until it was interrupted
+  2  it could not be started`
+
 // emulateOptions are the flags of emulate.
 type emulateOptions struct {
 	listen, caOut, engine, state, tokenFile string
 	names, faults, resolve, images          []string
-	onlyKnown                               bool
+	onlyKnown, loosePorts                   bool
 }
 
 const emulateLong = `emulate serves Azure Container Apps Sandboxes on this machine, both planes on one
@@ -55,6 +62,11 @@ it forgets everything when it ends.
 
 With --engine none sandboxes exist on paper: they are made, listed and deleted, and
 run no commands.
+With --engine process, on Linux, they are sandboxes of this machine with a root of
+their own: an image is this machine's programs, or what is in the OCI layout that
+--image names, and commands run as the image's user. An image whose user is not root,
+and volumes, need an emulator that root runs. Guests end with it, and are known to no
+other.
 
 A fault makes it misbehave. It is words joined with commas: whom it meets (op=,
 method=, path=, times=, skip=) and what happens (status=, drop=, latency=, …), or one
@@ -69,7 +81,7 @@ func (a *app) emulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "emulate [flags]",
 		Short: "Serve Azure Container Apps Sandboxes on this machine",
-		Long:  fmt.Sprintf(emulateLong, strings.Join(acasemu.FaultNames(), "\n  ")),
+		Long:  fmt.Sprintf(emulateLong, strings.Join(acasemu.FaultNames(), "\n  ")) + "\n\n" + emulateExitHelp,
 		Example: `  sandboxctl emulate --ca-out ca.pem
   sandboxctl emulate --listen 127.0.0.1:8443 --ca-out ca.pem --state .sandbox/state.db
   sandboxctl emulate --ca-out ca.pem --fault throttle,op=exec.shell,times=2`,
@@ -86,6 +98,7 @@ func (a *app) emulateCommand() *cobra.Command {
 	flags.StringArrayVar(&o.faults, "fault", nil, "a fault to switch on (repeatable)")
 	flags.StringArrayVar(&o.resolve, "resolve", nil, "NAME=ADDR:PORT, where guests reach a host that their rules allow (repeatable)")
 	flags.StringArrayVar(&o.images, "image", nil, "REFERENCE[,user=USER][,layout=DIR][,fails=TEXT], what a disk image turns out to be (repeatable)")
+	flags.BoolVar(&o.loosePorts, "loose-ports", false, "take a new list of ports without their addresses, which the service was last seen to refuse")
 	flags.BoolVar(&o.onlyKnown, "only-known-images", false, "let builds from references fail that no --image names")
 	return cmd
 }
@@ -103,7 +116,7 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		config.State = filepath.Join(dir, "state.db")
 	}
-	if config.Guests, err = a.guestsFor(ctx, o); err != nil {
+	if config.Guests, err = a.guestsFor(ctx, o, config.State+".guests"); err != nil {
 		return err
 	}
 	emulator, err := acasemu.New(config)
@@ -155,7 +168,7 @@ func (a *app) announceEmulator(url, ca string) error {
 }
 
 // guestsFor makes the engine that was asked for.
-func (a *app) guestsFor(ctx context.Context, o emulateOptions) (acasemu.Guests, error) {
+func (a *app) guestsFor(ctx context.Context, o emulateOptions, dir string) (acasemu.Guests, error) {
 	resolve := map[string]string{}
 	for _, pair := range o.resolve {
 		name, at, ok := strings.Cut(pair, "=")
@@ -174,12 +187,13 @@ func (a *app) guestsFor(ctx context.Context, o emulateOptions) (acasemu.Guests, 
 	if !ok {
 		return nil, badInput("--engine %s: this binary has %s", sandbox.Echo(o.engine), strings.Join(append([]string{noEngine}, sortedKeys(a.env.GuestEngines)...), ", "))
 	}
-	return make(ctx, GuestOptions{Resolve: resolve, Notice: func(text string) { fmt.Fprintln(a.errs, text); _ = a.errs.Flush() }})
+	return make(ctx, GuestOptions{Resolve: resolve, Dir: dir, Notice: func(text string) { fmt.Fprintln(a.errs, text); _ = a.errs.Flush() }})
 }
 
 // config is what the flags say of the emulator itself.
 func (o *emulateOptions) config() (acasemu.Config, error) {
 	c := acasemu.Config{State: o.state, Faults: o.faults, OnlyKnownImages: o.onlyKnown}
+	c.Behaviour.LoosePorts = o.loosePorts
 	for _, text := range o.images {
 		image, err := knownImage(text)
 		if err != nil {

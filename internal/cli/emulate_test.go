@@ -34,7 +34,7 @@ func emulate(t *testing.T, args ...string) *emulating {
 	go func() {
 		var errs bytes.Buffer
 		code := cli.Main(ctx, cli.Env{Stdin: strings.NewReader(""), Stdout: in, Stderr: &errs}, append([]string{"emulate", "--ca-out", ca}, args...))
-		in.Close()
+		_ = in.Close() // a pipe's never fails
 		e.done <- result{code: code, stderr: errs.String()}
 	}()
 	line := make([]byte, 1<<12)

@@ -46,6 +46,9 @@ func requestOf(e eventlog.Entry) (egress.Request, error) {
 	case e.Host == "" || e.Port == 0:
 		return egress.Request{}, badInput("--event: it names no destination, since none could be read: %s: %s",
 			sandbox.Echo(string(e.Code)), sandbox.Echo(e.Found))
+	case strings.HasPrefix(e.Method, `"`) || strings.HasPrefix(e.Path, `"`):
+		return egress.Request{}, badInput("--event: its method or its path is not in it as it was sent, since it is long or cannot be printed: %s %s",
+			sandbox.Echo(e.Method), sandbox.Echo(e.Path))
 	}
 	name, addr, err := egress.ParseRequestHost(e.Host)
 	if err != nil {

@@ -254,6 +254,7 @@ func TestWhyTakesOneEventThatNamesARequest(t *testing.T) {
 		"stands for 7":         {"--event", logged(t, sum)},
 		"names no destination": {"--event", logged(t, deniedTo("", "a:b:c", 0))},
 		"host_invalid":         {"--event", logged(t, deniedTo("", "a b", 443))},
+		"as it was sent":       {"--event", logged(t, inside(one, "GET", sandbox.Echo("/"+strings.Repeat("a", 2000))))},
 		"leave out --host":     {"--event", logged(t, one), "--port", "443"},
 		"document.version":     {"--event", `{"host":"a.example"}`},
 		"document.syntax":      {"--event", `{"host":`},

@@ -147,7 +147,7 @@ func (a *app) runWatched(ctx context.Context, o runOptions, in run, args []strin
 // runIn makes the backend and the router for one run.
 func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (err error) {
 	var heard notices
-	b, stop, err := a.start(ctx, in, o, args, heard.hear)
+	b, stop, err := a.start(ctx, in, o, args, &heard)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 // start makes the backend, and has it tell of what its proxies decide where somebody
 // watches.
 func (a *app) start(
-	ctx context.Context, in run, o runOptions, args []string, notice func(string),
+	ctx context.Context, in run, o runOptions, args []string, heard *notices,
 ) (router.Backend, func(context.Context) error, error) {
 	name := a.backendFor(in.document, o)
 	b, ok, err := a.backend(name)
@@ -194,13 +194,14 @@ func (a *app) start(
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
 	}
+	heard.first = b.FirstStart
 	switch {
 	case len(o.watch) == 0:
-		return b.Start(ctx, notice)
+		return b.Start(ctx, heard.hear)
 	case b.Watch == nil:
 		return nil, nil, badInput("sandboxes of backend %s have no proxy that tells what it decides; process has", sandbox.Echo(name))
 	default:
-		return b.Watch(ctx, notice, o.watchers(name, args))
+		return b.Watch(ctx, heard.hear, o.watchers(name, args))
 	}
 }
 
@@ -213,7 +214,7 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, run
 	if sink != nil {
 		defer func() { err = errors.Join(err, sink.Close()) }()
 	}
-	quiet := a.announce("starting the sandbox; the first start on a machine compiles the guest, which takes a while", heard)
+	quiet := a.announce("starting the sandbox"+heard.first, heard)
 	began := false
 	err = at.Call(ctx, keyFor(at.Scope()), func(ctx context.Context, s *sandbox.Session) error {
 		quiet()

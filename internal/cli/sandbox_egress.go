@@ -5,17 +5,14 @@ import (
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasegress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/show"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// The modes of a sandbox's egress as they are shown. Unclear is every policy that
-// this command could only guess at; nothing may rest on the word alone.
-const (
-	egressClosed       = "closed"
-	egressAllowlist    = "allowlist"
-	egressUnrestricted = "unrestricted"
-	egressUnclear      = "unclear"
-)
+// egressUnclear is the word for every policy that can be read in more than one way.
+// Nothing may rest on the word alone.
+const egressUnclear = "unclear"
 
 // egressRow is what a sandbox may reach, in a word.
 type egressRow struct {
@@ -27,7 +24,7 @@ type egressRow struct {
 }
 
 func (e egressRow) String() string {
-	if e.Mode == egressAllowlist {
+	if e.Rules > 0 {
 		return e.Mode + " (" + strconv.Itoa(e.Rules) + ")"
 	}
 	return e.Mode
@@ -35,64 +32,15 @@ func (e egressRow) String() string {
 
 // egressOf reads what the service says holds. No policy is no restriction.
 func egressOf(doc wire.Sandbox) egressRow {
-	p := doc.EgressPolicy
-	if why := unclear(doc); why != "" {
-		return egressRow{Mode: egressUnclear, Because: why}
+	reading := acasegress.ReadSandbox(doc)
+	if findings := reading.Findings(); len(findings) > 0 {
+		return egressRow{Mode: egressUnclear, Because: findings[0].Found}
 	}
-	if p == nil || !strings.EqualFold(p.DefaultAction, wire.EgressDeny) {
-		return egressRow{Mode: egressUnrestricted}
+	row := egressRow{Mode: reading.Mode().String()}
+	if reading.Mode() == sandbox.EgressAllowlist {
+		row.Rules = reading.Allows()
 	}
-	let := 0
-	for _, r := range egressRules(p) {
-		switch {
-		case strings.EqualFold(r.Action, wire.EgressDeny):
-			continue
-		case anyHost(r.Host) && r.Path == "" && len(r.Methods) == 0:
-			return egressRow{Mode: egressUnrestricted}
-		case anyHost(r.Host):
-			return egressRow{Mode: egressUnclear, Because: "a rule of it lets out to every host"}
-		}
-		let++
-	}
-	if let == 0 {
-		return egressRow{Mode: egressClosed}
-	}
-	return egressRow{Mode: egressAllowlist, Rules: let}
-}
-
-// anyHost reports a pattern without a letter of a host in it.
-func anyHost(pattern string) bool { return strings.Trim(pattern, "*.: ") == "" }
-
-// unclear is why a policy cannot be put into one word, empty where it can.
-func unclear(doc wire.Sandbox) string {
-	p := doc.EgressPolicy
-	switch {
-	case doc.SkipEgressProxy:
-		return "it goes around the egress proxy"
-	case doc.EgressPolicyID != "":
-		return "it follows the group's policy " + doc.EgressPolicyID
-	case p == nil:
-		return ""
-	}
-	if unknown := wire.Unknown(p); len(unknown) > 0 {
-		return "it has what this command does not know: " + strings.Join(unknown, ", ")
-	}
-	switch {
-	case p.EnforcementMode != "" && !strings.EqualFold(p.EnforcementMode, wire.EnforceEnforced):
-		return "its enforcement is " + p.EnforcementMode
-	case p.TrafficInspection != "" && !strings.EqualFold(p.TrafficInspection, wire.InspectFull):
-		return "its traffic inspection is " + p.TrafficInspection
-	case len(p.TransportRules) > 0, len(p.TDS) > 0, len(p.HookRef) > 0, len(p.ProxyActions) > 0, len(p.Source) > 0:
-		return "it has rules of kinds that are not sent from here"
-	case p.DefaultAction == "":
-		return "it has no default"
-	}
-	for _, r := range p.Rules {
-		if !strings.EqualFold(r.Action.Type, wire.EgressDeny) && !strings.EqualFold(r.Action.Type, wire.EgressAllow) {
-			return "a rule of it answers " + r.Action.Type
-		}
-	}
-	return ""
+	return row
 }
 
 // egressRuleRow is one rule, in the order in which the service asks them.

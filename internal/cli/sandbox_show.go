@@ -311,11 +311,11 @@ func (p sandboxPage) volumeWords() []string {
 
 func (p sandboxPage) egressWords() string {
 	switch p.Egress.Mode {
-	case egressClosed:
+	case sandbox.EgressClosed.String():
 		return "closed: no rule lets anything out"
-	case egressAllowlist:
-		return "allowlist: " + show.Plural(p.Egress.Rules, "rule") + " let something out; the first that matches answers"
-	case egressUnrestricted:
+	case sandbox.EgressAllowlist.String():
+		return "allowlist: " + show.Plural(p.Egress.Rules, "rule") + " let something out"
+	case sandbox.EgressUnrestricted.String():
 		return "unrestricted: what no rule denies may be reached"
 	default:
 		return "unclear: compare the rules below with what you expect"

@@ -97,7 +97,7 @@ func TestAnEgressPolicyThatIsNotPlainIsCalledUnclear(t *testing.T) {
 		want   string
 	}{
 		"plain":                {func(*wire.Sandbox) {}, "allowlist (1)"},
-		"no inspection stated": {func(s *wire.Sandbox) { s.EgressPolicy.TrafficInspection = "" }, "allowlist (1)"},
+		"no inspection stated": {func(s *wire.Sandbox) { s.EgressPolicy.TrafficInspection = "" }, "unclear"},
 		"enforced":             {func(s *wire.Sandbox) { s.EgressPolicy.EnforcementMode = "Enforced" }, "allowlist (1)"},
 		"a rule more":          {rule("Allow"), "allowlist (2)"},
 		"a denial more":        {rule("Deny"), "allowlist (1)"},

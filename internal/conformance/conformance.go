@@ -52,8 +52,14 @@ type Subject struct {
 	// Bounds are what one sandbox may use up.
 	Bounds Bounds
 
+	// Egress is what an allowlist is probed with; nil skips the suites about one.
+	Egress *Egress
+
 	// Progress, where it is not nil, is told what became of each probe.
 	Progress func(Result)
+
+	// internet is the world with the probes' servers.
+	internet *internet
 }
 
 // Backend is what the probes call.
@@ -134,9 +140,15 @@ type Probe struct {
 	// Missing, where it is not nil, says what else the subject lacks; empty is
 	// nothing.
 	Missing func(Subject) string
+	// Rules, where they are not nil, are what the probe's sandbox may reach.
+	Rules map[string]sandbox.EgressRule
+	// Shows names the guarantees that rest on the probe.
+	Shows []sandbox.Guarantee
 	// Layout is what stands in the sandbox when the probe begins.
 	Layout Layout
 	Run    func(ctx context.Context, s *Scene) error
+	// Over, in place of Run, judges what became of the probes before it.
+	Over func(s Subject, before []Result) error
 }
 
 // Layout is what a probe finds in its sandbox.
@@ -163,5 +175,7 @@ func Suites() []Suite {
 		storageBase(), reclaim(), reach(),
 		freshAcquire(), reuse(), callScope(), instanceDisposal(), nothingLeftBehind(),
 		boundary(), resources(),
+		egressHosts(), egressAddresses(), egressSockets(), egressNames(), egressTLS(), egressRequests(),
+		egressOpened(), egressLimits(), egressWithout(), declaredGuarantees(),
 	}
 }

@@ -170,47 +170,60 @@ func imageUserSpellings() []refusal {
 	root := func(w *World) { w.Policy.Images.User = sandbox.ImageUserRoot }
 	return []refusal{
 		{
-			"root with zeros", then(nonRoot, as("00")), []string{userDenied},
+			"root with zeros", then(nonRoot, as("00")),
+			[]string{userDenied},
 			"which is root", then(root, as("00")), nil,
 		},
 		{
-			"root with a sign", then(nonRoot, as("+0")), []string{userDenied},
+			"root with a sign", then(nonRoot, as("+0")),
+			[]string{userDenied},
 			"root with the other sign", then(root, as("-0")), nil,
 		},
 		{
-			"root by naming a group alone", then(nonRoot, as(":0")), []string{userDenied},
+			"root by naming a group alone", then(nonRoot, as(":0")),
+			[]string{userDenied},
 			"which is root as well", then(root, as(":1000")), nil,
 		},
 		{
-			"a number that only looks like 0", then(root, as("0x0")), []string{userDenied},
+			"a number that only looks like 0", then(root, as("0x0")),
+			[]string{userDenied},
 			"0 as a number", then(root, as("0")), nil,
 		},
 		{
-			"a number below 0", as("-1"), []string{userNone},
+			"a number below 0", as("-1"),
+			[]string{userNone},
 			"the smallest of somebody else", then(nonRoot, as("1")), nil,
 		},
 		{
-			"a number above all users", as("4294967296"), []string{userNone},
+			"a number above all users", as("4294967296"),
+			[]string{userNone},
 			"the largest of all users", then(nonRoot, as("2147483647")), nil,
 		},
 		{
-			"a group above all groups", as("1000:2147483648"), []string{userNone},
+			"a group above all groups", as("1000:2147483648"),
+			[]string{userNone},
 			"the largest of all groups", then(nonRoot, as("1000:2147483647")), nil,
 		},
 		{
-			"a user with a space", as("0 "), []string{userNone},
+			"a user with a space", as("0 "),
+			[]string{userNone},
 			"a name with a backslash", as(`GROUP\app`), nil,
 		},
 		{
-			"a root with root's group", then(nonRoot, as("0:0")), []string{userDenied},
-			"another user in root's group, with a warning", then(nonRoot, as("1000:0")), []string{userGroup},
+			"a root with root's group", then(nonRoot, as("0:0")),
+			[]string{userDenied},
+			"another user in root's group, with a warning", then(nonRoot, as("1000:0")),
+			[]string{userGroup},
 		},
 		{
-			"a name with root's group", then(nonRoot, as("app:root")), []string{userDenied},
-			"another user in root's group by name, with a warning", then(nonRoot, as("1000:root")), []string{userGroup},
+			"a name with root's group", then(nonRoot, as("app:root")),
+			[]string{userDenied},
+			"another user in root's group by name, with a warning", then(nonRoot, as("1000:root")),
+			[]string{userGroup},
 		},
 		{
-			"a name with a group of its own", then(nonRoot, as("app:1000")), []string{userDenied},
+			"a name with a group of its own", then(nonRoot, as("app:1000")),
+			[]string{userDenied},
 			"root's group where nobody minds the user", as("1000:0"), nil,
 		},
 	}

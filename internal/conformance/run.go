@@ -36,7 +36,7 @@ func Run(ctx context.Context, subject Subject) ([]Result, error) {
 			if ctx.Err() != nil {
 				return results, fmt.Errorf("probing %s: %w", subject.Name, context.Cause(ctx))
 			}
-			result := runProbe(ctx, subject, suite, probe)
+			result := runProbe(ctx, subject, suite, probe, results)
 			results = append(results, result)
 			if subject.Progress != nil {
 				subject.Progress(result)
@@ -64,6 +64,7 @@ func complete(subject *Subject) error {
 		limits.MaxFiles, limits.MaxTotalBytes = 1<<20, 1<<34
 		subject.Spec.FilesIn = &limits
 	}
+	subject.internet = newInternet(subject.Egress)
 	if subject.Architecture == "" {
 		subject.Architecture = runtime.GOARCH
 	}
@@ -96,7 +97,13 @@ func known(name string) bool {
 }
 
 func (subject Subject) wants(suite, probe string) bool {
-	return subject.Only == nil || slices.Contains(subject.Only, suite) || slices.Contains(subject.Only, suite+"/"+probe)
+	if subject.Only == nil || slices.Contains(subject.Only, suite) || slices.Contains(subject.Only, suite+"/"+probe) {
+		return true
+	}
+	// What a guarantee rests on is wanted with it.
+	return slices.ContainsFunc(showsOf(suite, probe), func(g sandbox.Guarantee) bool {
+		return slices.Contains(subject.Only, guaranteeSuite) || slices.Contains(subject.Only, guaranteeSuite+"/"+guaranteeProbe(g))
+	})
 }
 
 func (subject Subject) has(c sandbox.Capability) bool {
@@ -134,7 +141,7 @@ func notShown(format string, args ...any) error {
 // held says why an attack is impossible from its very beginning.
 func held(format string, args ...any) error { return &ending{errHeld, fmt.Sprintf(format, args...)} }
 
-func runProbe(ctx context.Context, subject Subject, suite Suite, probe Probe) (result Result) {
+func runProbe(ctx context.Context, subject Subject, suite Suite, probe Probe, before []Result) (result Result) {
 	result = Result{Suite: suite.Name, Probe: probe.Name, Outcome: Fail}
 	defer func() {
 		if r := recover(); r != nil {
@@ -145,7 +152,12 @@ func runProbe(ctx context.Context, subject Subject, suite Suite, probe Probe) (r
 		result.Outcome, result.Detail = Skip, missing
 		return result
 	}
-	err := stage(ctx, subject, suite.Name+"/"+probe.Name, probe)
+	var err error
+	if probe.Over != nil {
+		err = probe.Over(subject, before)
+	} else {
+		err = stage(ctx, subject, suite.Name+"/"+probe.Name, probe)
+	}
 	result.Outcome = judge(err)
 	if err != nil {
 		result.Detail = err.Error()
@@ -211,7 +223,7 @@ func lacks(subject Subject, suite Suite, probe Probe) string {
 func stage(ctx context.Context, subject Subject, thread string, probe Probe) error {
 	bounded, cancel := context.WithTimeoutCause(ctx, probeBound, fmt.Errorf("no end within %s", probeBound))
 	defer cancel()
-	scene, err := newScene(bounded, subject, thread)
+	scene, err := newScene(bounded, subject, thread, probe.Rules)
 	if scene != nil {
 		defer scene.close()
 	}

@@ -45,8 +45,12 @@ const (
 	otherDigest = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
 )
 
-// newScene acquires a sandbox for a key that nothing was acquired for.
-func newScene(ctx context.Context, subject Subject, thread string) (*Scene, error) {
+// newScene acquires a sandbox for a key that nothing was acquired for, with rules
+// if there are any.
+func newScene(ctx context.Context, subject Subject, thread string, may rules) (*Scene, error) {
+	if may != nil {
+		subject.Spec = under(subject.Spec, may)
+	}
 	s := &Scene{
 		subject: subject, work: subject.Spec.WorkDir, beside: &[]sandbox.DisposeRequest{},
 		request: sandbox.AcquireRequest{

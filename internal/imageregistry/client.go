@@ -105,7 +105,7 @@ func (c *Client) Look(ctx context.Context, reference string, platform Platform) 
 	defer cancel()
 	g := newGuard(host, ref.Context().RegistryStr(), &access, &c.cfg)
 	defer g.close()
-	l := lookup{ref: ref, host: host, want: platform, limits: c.cfg.Limits}
+	l := lookup{ref: ref, host: host, want: platform, limits: c.cfg.Limits, ended: ctx.Err}
 	l.puller, err = remote.NewPuller(
 		remote.WithTransport(g), remote.WithAuth(auth), remote.WithUserAgent(c.cfg.UserAgent),
 		remote.WithRetryBackoff(remote.Backoff{Duration: 200 * time.Millisecond, Steps: 2}),

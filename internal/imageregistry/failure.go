@@ -3,6 +3,7 @@ package imageregistry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -14,13 +15,14 @@ import (
 // failure turns what the library or the network failed with into a refusal. What a
 // registry wrote is not repeated: its status and our own words are.
 func (l *lookup) failure(err error, doing string) error {
-	var refused *sandbox.Refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*sandbox.Refusal](err); ok {
 		return refused
 	}
-	var answer *transport.Error
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*transport.Error](err); ok {
 		return l.status(answer, doing)
+	}
+	if ended := l.ended(); ended != nil {
+		err = fmt.Errorf("%w: %w", ended, err) // content that was cut off is told as of another size
 	}
 	f := sandbox.Finding{
 		Code: sandbox.CodeRegistryUnreachable, Path: referencePath(), Required: "an answer of registry " + sandbox.Echo(l.host),

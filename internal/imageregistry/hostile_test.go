@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -180,9 +181,7 @@ func (w *world) rewritten(at func(*http.Request) bool, change func([]byte) []byt
 		w.before = before
 		w.mu.Unlock()
 		body := change(recorder.Body.Bytes())
-		for key, values := range recorder.Header() {
-			rw.Header()[key] = values
-		}
+		maps.Copy(rw.Header(), recorder.Header())
 		rw.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		rw.WriteHeader(recorder.Code)
 		_, _ = rw.Write(body)
@@ -217,14 +216,14 @@ func TestLookHoldsContentToItsDigest(t *testing.T) {
 	refused(t, err, sandbox.CodeRegistryAnswerInvalid, "reference", "digest")
 }
 
-func TestLookRefusesWhatIsNoImage(t *testing.T) {
+func TestLookRefusesWhatIsNoImage(t *testing.T) { //nolint:tparallel // one world answers one at a time
 	t.Parallel()
 	w := overTLS(t)
 	const (
 		manifest = "application/vnd.oci.image.manifest.v1+json"
 		index    = "application/vnd.oci.image.index.v1+json"
 	)
-	for name, c := range map[string]struct{ mediaType, body string }{
+	for name, c := range map[string]struct{ mediaType, body string }{ //nolint:paralleltest // see above
 		"a page":                      {"text/html", "<html>" + sentinel},
 		"nothing":                     {manifest, ""},
 		"no JSON":                     {manifest, sentinel},
@@ -245,7 +244,7 @@ func TestLookRefusesWhatIsNoImage(t *testing.T) {
 			_, _ = io.WriteString(rw, c.body)
 			return true
 		})
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // one world answers one at a time
+		t.Run(name, func(t *testing.T) {
 			_, err := look(t, w.client(private), w.host+"/team/tool:1", "")
 			refused(t, err, sandbox.CodeRegistryAnswerInvalid, "reference")
 		})

@@ -21,6 +21,7 @@ type lookup struct {
 	host   string
 	want   Platform
 	limits Limits
+	ended  func() error // why the look-up's time is over, or nil
 }
 
 func (l *lookup) run(ctx context.Context) (Image, error) {

@@ -54,7 +54,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "cmd/sandboxctl",
 			Own: join(host, layers, backends, []string{
-				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu",
+				"sandbox/tool", "sandbox/kind", "sandbox/sandboxtest", "internal/conformance", "internal/backend/acasemu", "internal/backend/acasguests",
 				"internal/backend/wasmguest", "internal/cli",
 			}),
 			Libraries: join(commands, terraformSource, terminals),
@@ -65,7 +65,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/cli",
 			Own: join(host, []string{
-				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasemu", "internal/plaintext", "internal/show",
+				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/plaintext", "internal/show",
 				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
@@ -110,16 +110,25 @@ func Arrows() []Arrow {
 		{Tree: "sandbox/engine", Own: []string{"sandbox"}},
 		{Tree: "sandbox/backend", Own: []string{"sandbox", "sandbox/engine", "sandbox/guestpath"}, Libraries: waiting},
 		{Tree: "sandbox/backend/wasm", Own: join(layers, []string{"internal/backend/wasmguest"}), Libraries: join(wasm, waiting)},
-		{Tree: "sandbox/backend/process", Own: join(layers, []string{"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/egressproxy"}), Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores)},
+		{
+			Tree: "sandbox/backend/process",
+			Own: join(layers, []string{
+				"internal/backend/guestagent", "internal/backend/processguest", "internal/backend/processguest/guestroot",
+				"internal/backend/egressproxy", "internal/backend/egressproxy/egressworld",
+			}),
+			Libraries: join(kernel, waiting), TestLibraries: join(containers, trustStores),
+		},
 		{Tree: "sandbox/backend/docker", Own: join(layers, []string{"internal/backend/guestagent"}), Libraries: join(docker, waiting)},
-		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi"}), Libraries: join(azure, waiting)},
+		{Tree: "sandbox/backend/acas", Own: join(layers, []string{"internal/backend/acasapi", "internal/backend/acasegress"}), Libraries: join(azure, waiting)},
 		{
 			Tree:      "internal/backend",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
-		{Tree: "internal/backend/egressproxy", Own: vocabulary, Libraries: join(nameServers, trustStores, waiting)},
+		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
+		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
+		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
 		{Tree: "internal/backend/prebuilt", Own: []string{"sandbox", "internal/backend/facts"}},
 		{
@@ -139,6 +148,14 @@ func Arrows() []Arrow {
 		{Tree: "internal/backend/guestagent/program", Own: []string{"internal/backend/guestagent/agent"}},
 		{Tree: "internal/backend/wasmguest", Own: []string{"sandbox"}, Libraries: join(wasm, wasmGuest)},
 		{Tree: "internal/backend/acasapi", Own: vocabulary, Libraries: join(azure, documents, waiting)},
+		{Tree: "internal/backend/acasegress", Own: join(vocabulary, []string{"internal/backend/acasapi", "internal/backend/facts"}), TestLibraries: documents},
+		{
+			Tree: "internal/backend/acasguests",
+			Own: join(vocabulary, []string{
+				"sandbox/engine", "sandbox/backend/process", "internal/backend/acasemu", "internal/backend/acasapi", "internal/backend/egressproxy",
+			}),
+			Libraries: join(documents, images),
+		},
 		{
 			Tree:      "internal/backend/acasemu",
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi", "internal/backend/prebuilt"}),
@@ -155,8 +172,12 @@ func Arrows() []Arrow {
 			Testing: true,
 		},
 		{
-			Tree:    "internal/conformance",
-			Own:     join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/conformance/prober"}),
+			Tree: "internal/conformance",
+			Own:  join(host, []string{"sandbox/engine", "sandbox/backend", "internal/backend/facts", "internal/backend/egressproxy/egressworld", "internal/conformance/prober"}),
+			Libraries: join(nameServers, []string{
+				"golang.org/x/net/http2", // what clients say and servers answer, as frames
+				"golang.org/x/sys/unix",
+			}),
 			Testing: true,
 		},
 		{Tree: "internal/conformance/prober", Libraries: []string{"github.com/klauspost/compress/zstd", "golang.org/x/sys"}},
@@ -165,14 +186,14 @@ func Arrows() []Arrow {
 			// What keeps the suites honest: tests alone.
 			Tree: "internal/conformance/mutants",
 			Own: join(layers, []string{
-				"internal/conformance", "internal/conformance/hostengine", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
+				"internal/conformance", "internal/conformance/prober", "internal/conformance/hostengine", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld", "sandbox/sandboxtest", "sandbox/backend/wasm", "sandbox/backend/process",
 			}),
 			TestLibraries: []string{"golang.org/x/sys"},
 		},
 		{
 			// A world, data, and the test that runs them.
 			Tree: "internal/conformance/clients",
-			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy"},
+			Own:  []string{"sandbox", "sandbox/engine", "sandbox/backend/process", "internal/backend/egressproxy", "internal/backend/egressproxy/egressworld"},
 		},
 		{Tree: "internal/golden", Testing: true},
 		{Tree: "internal/importgraph"},
@@ -196,7 +217,7 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
-				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/facts",
+				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
 				"internal/backend/prebuilt", "internal/imageregistry",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
@@ -237,7 +258,7 @@ func Bans() []Ban {
 				"sandbox/backend/...", "sandbox/router/...", "sandbox/sandboxtest/...", "internal/conformance/...",
 				"internal/backend/wasmguest/...", "internal/backend/guestagent/...",
 			},
-			NeverLibraries: join(wasm, wasmGuest, dockerEngine, kernelFilters, commands),
+			NeverLibraries: join(wasm, wasmInterpreter, dockerEngine, kernelFilters, commands),
 		},
 		{
 			Why:  "a host does not link package testing and its flags",
@@ -292,29 +313,30 @@ var (
 		"github.com/hashicorp/terraform-json",
 		"github.com/zclconf/go-cty",
 	}
-	azure         = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
-	docker        = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
-	dockerEngine  = []string{"github.com/moby", "github.com/docker/docker", "github.com/docker/go-connections"} // its configuration file is not it
-	images        = []string{"github.com/google/go-containerregistry"}
-	wasm          = []string{"github.com/tetratelabs/wazero"}
-	wasmGuest     = []string{"github.com/dop251/goja", "github.com/klauspost/compress/zstd"}
-	kernelFilters = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
-	kernel        = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
-	containers    = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
-	stateFile     = []string{"go.etcd.io/bbolt"}
-	toolCalls     = []string{"github.com/modelcontextprotocol/go-sdk"}
-	commands      = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
-	terminals     = []string{"github.com/mattn/go-isatty"}
-	hostNames     = []string{"golang.org/x/net/idna"}
-	nameSuffixes  = []string{"golang.org/x/net/publicsuffix"}
-	nameServers   = []string{"golang.org/x/net/dns/dnsmessage"}
-	trustStores   = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
-	textForms     = []string{"golang.org/x/text"}                  // normal forms and case folding
-	documents     = []string{"github.com/go-json-experiment/json"}
-	otherTools    = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
-	findings      = []string{"github.com/owenrumney/go-sarif"} // for code hosts
-	fileLocks     = []string{"golang.org/x/sys/windows"}
-	waiting       = []string{"golang.org/x/sync"}
+	azure           = []string{"github.com/Azure/azure-sdk-for-go/sdk"}
+	docker          = []string{"github.com/moby/moby", "github.com/docker", "github.com/containerd/errdefs"}
+	dockerEngine    = []string{"github.com/moby", "github.com/docker/docker", "github.com/docker/go-connections"} // its configuration file is not it
+	images          = []string{"github.com/google/go-containerregistry"}
+	wasm            = []string{"github.com/tetratelabs/wazero"}
+	wasmInterpreter = []string{"github.com/dop251/goja"}
+	wasmGuest       = join(wasmInterpreter, []string{"github.com/klauspost/compress/zstd"})
+	kernelFilters   = []string{"github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm/go-landlock"}
+	kernel          = join(kernelFilters, []string{"golang.org/x/sys", "golang.org/x/net/bpf"})
+	containers      = []string{"github.com/opencontainers/runtime-spec"} // gVisor's notation
+	stateFile       = []string{"go.etcd.io/bbolt"}
+	toolCalls       = []string{"github.com/modelcontextprotocol/go-sdk"}
+	commands        = []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}
+	terminals       = []string{"github.com/mattn/go-isatty"}
+	hostNames       = []string{"golang.org/x/net/idna"}
+	nameSuffixes    = []string{"golang.org/x/net/publicsuffix"}
+	nameServers     = []string{"golang.org/x/net/dns/dnsmessage"}
+	trustStores     = []string{"software.sslmate.com/src/go-pkcs12"} // for Java
+	textForms       = []string{"golang.org/x/text"}                  // normal forms and case folding
+	documents       = []string{"github.com/go-json-experiment/json"}
+	otherTools      = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
+	findings        = []string{"github.com/owenrumney/go-sarif"} // for code hosts
+	fileLocks       = []string{"golang.org/x/sys/windows"}
+	waiting         = []string{"golang.org/x/sync"}
 )
 
 // TestLibraries may be imported by the tests of any package and by nothing that

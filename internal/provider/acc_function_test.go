@@ -15,7 +15,7 @@ import (
 func TestAccEveryFunctionAndDataSourceExamplePlans(t *testing.T) {
 	t.Parallel()
 	examples := map[string]string{}
-	for kind, file := range map[string]string{"functions": "function.tf", "data-sources": "data-source.tf"} {
+	for kind, file := range map[string]string{"functions": "function.tf", "data-sources": "data-source.tf", "ephemeral-resources": "ephemeral-resource.tf"} {
 		files, err := filepath.Glob(filepath.Join("..", "..", "examples", kind, "*", file))
 		if err != nil {
 			t.Fatal(err)

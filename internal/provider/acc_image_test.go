@@ -167,3 +167,89 @@ func TestAccCatalogueNamesAreCheckedAtPlan(t *testing.T) {
 		t.Errorf("the allowed neighbour: exit %d\n%s", code, out)
 	}
 }
+
+// The group's own region is asked once the group is there.
+func TestAccCatalogueOfAGroupIsTheRegionsOwn(t *testing.T) {
+	t.Parallel()
+	for name, newWorld := range map[string]func(*testing.T) *world{"embedded": embeddedWorld, "acas": servedWorld} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			config := w.block + `
+resource "sandbox_group" "team" {
+  name     = "team"
+  location = "` + w.location + `"
+}
+data "sandbox_prebuilt_image" "python" {
+  group = sandbox_group.team.id
+  name  = "python-3.13"
+}
+data "sandbox_prebuilt_images" "all" { group = sandbox_group.team.id }
+output "source" { value = data.sandbox_prebuilt_images.all.catalogue_source }
+output "name" { value = data.sandbox_prebuilt_image.python.prebuilt }
+`
+			c := newCLI(t, w.provider, map[string]string{"main.tf": config})
+			if out, code := c.run(t, "apply", "-auto-approve", "-no-color"); code != 0 || !strings.Contains(out, `source = "service"`) || !strings.Contains(out, `name = "python-3.13"`) {
+				t.Fatalf("exit %d\n%s", code, out)
+			}
+			if out, code := c.plan(t); code != 0 {
+				t.Errorf("the second plan is not empty: exit %d\n%s", code, out)
+			}
+			c.write(t, map[string]string{"main.tf": strings.Replace(config, "python-3.13", "python-3.15", 1)})
+			if out, code := c.plan(t); code != 1 || !strings.Contains(out, "(service)") || !strings.Contains(out, " image.prebuilt_unknown at name") {
+				t.Errorf("an unknown name: exit %d\n%s", code, out)
+			}
+		})
+	}
+}
+
+// The user travels from the registry through an imported image to the workload, before
+// anything exists.
+func TestAccUserOfAnImageTravelsThroughADiskImage(t *testing.T) {
+	t.Parallel()
+	registry, w := newImageWorld(t), embeddedWorld(t)
+	block := strings.Replace(w.block, "{\n", "{\n  registries = { \""+registry.host+"\" = { private_addresses = true } }\n", 1)
+	config := func(reference string) map[string]string {
+		return map[string]string{"main.tf": block + `
+resource "sandbox_group" "team" {
+  name     = "team"
+  location = "` + w.location + `"
+}
+data "sandbox_image" "tool" {
+  reference = "` + reference + `"
+  platform  = "linux/amd64"
+}
+resource "sandbox_disk_image" "tool" {
+  group = sandbox_group.team.id
+  image = data.sandbox_image.tool
+}
+resource "sandbox_workload" "report" {
+  policy   = { minimum_isolation = "microvm", minimum_evidence = "documented", image_require_digest = true }
+  backend  = "acas"
+  kind     = "codeact"
+  image    = sandbox_disk_image.tool
+  requires = ["exec", "files_out"]
+}
+output "checked" { # the whole image has a password that may be stored
+  value = nonsensitive(provider::sandbox::check({ minimum_isolation = "microvm", minimum_evidence = "documented" }, { backend = "acas", kind = "codeact", requires = ["exec"], image = sandbox_disk_image.tool }).verdict)
+}
+`}
+	}
+	users := func(user string) [][2]string { return [][2]string{{"linux/amd64", user}, {"linux/arm64", "0"}} }
+	other, _ := registry.push(t, "team/other:1", users("1654")...)
+	root, _ := registry.push(t, "team/root:1", users("0")...)
+	c := newCLI(t, registry.trusted(w.provider), config(other))
+	if out, code := c.plan(t); code != 1 || !strings.Contains(out, "uid 1654 with files_out required") || !strings.Contains(out, "with sandbox_workload.report") {
+		t.Errorf("exit %d\n%s", code, out)
+	}
+	c.write(t, config(root))
+	if out, code := c.plan(t); code != 2 || !strings.Contains(out, `+ checked = "allow"`) {
+		t.Errorf("the allowed neighbour: exit %d\n%s", code, out)
+	}
+	if out, code := c.run(t, "apply", "-auto-approve", "-no-color"); code != 0 {
+		t.Fatalf("exit %d\n%s", code, out)
+	}
+	if out, code := c.plan(t); code != 0 {
+		t.Errorf("the second plan is not empty: exit %d\n%s", code, out)
+	}
+}

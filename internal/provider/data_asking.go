@@ -26,9 +26,9 @@ type askingData struct {
 	// absent and is left alone.
 	check func(o *object) []sandbox.Finding
 	// ask answers a configuration that passed check and is known.
-	ask func(ctx context.Context, o *object, types computedTypes, l *lookups) (computed, error)
+	ask func(ctx context.Context, o *object, types computedTypes, c *configured) (computed, error)
 
-	lookups *lookups
+	configured *configured
 }
 
 func (d *askingData) Metadata(_ context.Context, req datasource.MetadataRequest, resp *datasource.MetadataResponse) {
@@ -40,9 +40,9 @@ func (d *askingData) Schema(_ context.Context, _ datasource.SchemaRequest, resp 
 }
 
 func (d *askingData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	l, diags := lookupsFrom(req.ProviderData)
+	c, diags := configuredFrom(req.ProviderData)
 	resp.Diagnostics.Append(diags...)
-	d.lookups = l
+	d.configured = c
 }
 
 // ValidateConfig reports what certainly cannot be asked, offline.
@@ -62,21 +62,30 @@ func (d *askingData) read(config tftypes.Value) (*object, diag.Diagnostics) {
 	return o, refusals(append(r.findings, findings...))
 }
 
-// Read asks. Terraform does so when all of the configuration is known.
+// Read asks. Terraform does so when all of the configuration is known. Where a group
+// is to be asked and the provider is not known yet it is put off, if Terraform can do
+// that.
 func (d *askingData) Read(ctx context.Context, req datasource.ReadRequest, resp *datasource.ReadResponse) {
-	l := d.lookups
-	if l == nil {
-		l = &lookups{catalogue: shippedCatalogue{}}
+	c := d.configured
+	if c == nil {
+		c = &configured{}
 	}
 	o, diags := d.read(req.Config.Raw)
-	resp.Diagnostics.Append(refusals(l.guard.problems())...)
+	resp.Diagnostics.Append(refusals(c.guard.problems())...)
 	resp.Diagnostics.Append(diags...)
+	if o != nil && o.text("group") != "" {
+		if c.home != nil && !c.home.known() && req.ClientCapabilities.DeferralAllowed {
+			resp.Deferred = &datasource.Deferred{Reason: datasource.DeferredReasonProviderConfigUnknown}
+			return
+		}
+		resp.Diagnostics.Append(c.home.usable()...)
+	}
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	values, err := d.ask(ctx, o, attributesOf(req.Config.Raw.Type()), l)
+	values, err := d.ask(ctx, o, attributesOf(req.Config.Raw.Type()), c)
 	if err != nil {
-		resp.Diagnostics.Append(refusals(sandbox.FindingsAt(err, nil))...)
+		resp.Diagnostics.Append(d.failure(err)...)
 		return
 	}
 	filled, err := values.fill(req.Config.Raw)
@@ -85,4 +94,12 @@ func (d *askingData) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		return
 	}
 	resp.State.Raw = filled
+}
+
+// failure tells every refusal, and else what went wrong.
+func (d *askingData) failure(err error) diag.Diagnostics {
+	if all := sandbox.RefusalsOf(err); len(all) > 1 {
+		return refusals(sandbox.FindingsAt(err, nil))
+	}
+	return diag.Diagnostics{problem("looking up", err)}
 }

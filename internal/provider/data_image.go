@@ -68,16 +68,16 @@ func checkImage(o *object) (findings []sandbox.Finding) {
 	return findings
 }
 
-func askImage(ctx context.Context, o *object, types computedTypes, l *lookups) (computed, error) {
+func askImage(ctx context.Context, o *object, types computedTypes, c *configured) (computed, error) {
 	reference := o.text("reference")
-	if findings := l.mayAsk(reference); len(findings) > 0 {
+	if findings := c.mayAsk(reference); len(findings) > 0 {
 		return nil, sandbox.Decide(findings).Err()
 	}
 	platform, err := imageregistry.ParsePlatform(o.text("platform"))
 	if err != nil {
 		return nil, err
 	}
-	registries := l.registries
+	registries := c.registries
 	if registries == nil {
 		registries = imageregistry.New(imageregistry.Config{})
 	}

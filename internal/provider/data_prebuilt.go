@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/datasource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/prebuilt"
@@ -19,22 +20,26 @@ func newPrebuiltImageData() datasource.DataSource {
 // newPrebuiltImagesData is the data source sandbox_prebuilt_images.
 func newPrebuiltImagesData() datasource.DataSource {
 	return &askingData{
-		name: "prebuilt_images", schema: prebuiltImagesSchema, ask: askPrebuilts,
-		check: func(*object) []sandbox.Finding { return nil },
+		name: "prebuilt_images", schema: prebuiltImagesSchema, check: checkCatalogue, ask: askPrebuilts,
 	}
 }
 
-// catalogueAttributes say which catalogue answered.
+// catalogueAttributes say which catalogue is asked, and which one answered.
 func catalogueAttributes(others map[string]schema.Attribute) map[string]schema.Attribute {
+	others["group"] = schema.StringAttribute{
+		Optional: true,
+		MarkdownDescription: "The id of a group whose region's own catalogue is asked, `sandbox_group.NAME.id`; the provider block then says where groups live. " +
+			"The shipped catalogue answers when unset.",
+	}
 	others["catalogue_source"] = computedText("Where the catalogue comes from: `" + prebuilt.SourceSnapshot + "` for the one that is shipped, `" + prebuilt.SourceService + "` for one that the service answered.")
-	others["catalogue_date"] = computedText("The day of the catalogue, such as `" + prebuilt.Snapshot().Date + "`.")
+	others["catalogue_date"] = computedText("The day of the shipped catalogue, such as `" + prebuilt.Snapshot().Date + "`. Null for one that the service just answered.")
 	others["catalogue_digest"] = computedText("SHA-256 of the catalogue's sorted names, each ended by a line feed: two catalogues of one digest have the same names.")
 	return others
 }
 
 func catalogueValues(c prebuilt.Catalogue, others computed) computed {
 	others["catalogue_source"] = textValue(c.Source)
-	others["catalogue_date"] = textValue(c.Date)
+	others["catalogue_date"] = textOrNull(c.Date)
 	others["catalogue_digest"] = textValue(c.Digest())
 	return others
 }
@@ -44,7 +49,7 @@ func prebuiltImageSchema() schema.Schema {
 		MarkdownDescription: "An image of the service's catalogue by its name, checked when the configuration is planned. " +
 			"The whole object is what a workload's `image` takes: `image = data.sandbox_prebuilt_image.NAME`.\n\n" +
 			"The version is part of a catalogue name (`python-3.13`), not a tag; what has a slash or a colon is a registry reference and belongs to `sandbox_image`. " +
-			"An unknown name is refused with the names that may have been meant. The shipped catalogue is that of " + prebuilt.Snapshot().Date + "; regions may offer others.",
+			"An unknown name is refused with the names that may have been meant. The shipped catalogue is that of " + prebuilt.Snapshot().Date + "; regions may offer others, which `group` asks for.",
 		Attributes: catalogueAttributes(map[string]schema.Attribute{
 			"name":     schema.StringAttribute{Required: true, MarkdownDescription: "The image's whole name, compared exactly."},
 			"prebuilt": computedText("The name, as a workload's `image` takes it."),
@@ -57,7 +62,7 @@ func prebuiltImageSchema() schema.Schema {
 
 func prebuiltImagesSchema() schema.Schema {
 	return schema.Schema{
-		MarkdownDescription: "The service's catalogue of images that can be named: a dated list that is shipped.",
+		MarkdownDescription: "The service's catalogue of images that can be named: a dated list that is shipped or, with `group`, what the group's region offers now.",
 		Attributes: catalogueAttributes(map[string]schema.Attribute{
 			"names": computedTexts("The names of all images, sorted."),
 			"images": schema.ListNestedAttribute{
@@ -75,14 +80,23 @@ func prebuiltImagesSchema() schema.Schema {
 func checkPrebuilt(o *object) []sandbox.Finding {
 	name := o.text("name")
 	if !o.settled("name") || sandbox.NamesPrebuilt(name) {
-		return nil
+		return checkCatalogue(o)
 	}
 	_, err := prebuilt.Snapshot().Find(name)
-	return sandbox.FindingsAt(err, nil)
+	return append(sandbox.FindingsAt(err, nil), checkCatalogue(o)...)
 }
 
-func askPrebuilt(ctx context.Context, o *object, _ computedTypes, l *lookups) (computed, error) {
-	catalogue, err := l.catalogue.Catalogue(ctx)
+// checkCatalogue refuses what is no group.
+func checkCatalogue(o *object) []sandbox.Finding {
+	group := o.text("group")
+	if group == "" {
+		return nil
+	}
+	return checkGroup(types.StringValue(group))
+}
+
+func askPrebuilt(ctx context.Context, o *object, _ computedTypes, c *configured) (computed, error) {
+	catalogue, err := c.catalogue(ctx, o.text("group"))
 	if err != nil {
 		return nil, err
 	}
@@ -96,18 +110,18 @@ func askPrebuilt(ctx context.Context, o *object, _ computedTypes, l *lookups) (c
 	}), nil
 }
 
-func askPrebuilts(ctx context.Context, _ *object, types computedTypes, l *lookups) (computed, error) {
-	catalogue, err := l.catalogue.Catalogue(ctx)
+func askPrebuilts(ctx context.Context, o *object, attributes computedTypes, c *configured) (computed, error) {
+	catalogue, err := c.catalogue(ctx, o.text("group"))
 	if err != nil {
 		return nil, err
 	}
 	images := make([]tftypes.Value, len(catalogue.Images))
 	for i, image := range catalogue.Images {
-		images[i] = tftypes.NewValue(elementType(types["images"]), map[string]tftypes.Value{
+		images[i] = tftypes.NewValue(elementType(attributes["images"]), map[string]tftypes.Value{
 			"name": textValue(image.Name), "user": textOrNull(image.User),
 		})
 	}
 	return catalogueValues(catalogue, computed{
-		"names": textsValue(catalogue.Names()), "images": tftypes.NewValue(types["images"], images),
+		"names": textsValue(catalogue.Names()), "images": tftypes.NewValue(attributes["images"], images),
 	}), nil
 }

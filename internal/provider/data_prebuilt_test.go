@@ -1,13 +1,10 @@
 package provider
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/prebuilt"
-	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 func TestPrebuiltImageDataGivesTheNameAndItsCatalogue(t *testing.T) {
@@ -61,34 +58,30 @@ func TestPrebuiltImagesDataListsTheCatalogue(t *testing.T) {
 	}
 }
 
-// region is a catalogue that a group's region answers.
-type region struct {
-	catalogue prebuilt.Catalogue
-	err       error
-}
-
-func (r region) Catalogue(context.Context) (prebuilt.Catalogue, error) { return r.catalogue, r.err }
-
-func TestLiveCatalogueReplacesTheShippedOne(t *testing.T) {
+func TestCatalogueOfAGroupNeedsAPlaceWhereGroupsLive(t *testing.T) {
 	t.Parallel()
-	typ := attributesOf(prebuiltImageSchema().Type().TerraformType(t.Context()))
-	live := region{catalogue: prebuilt.Catalogue{Source: prebuilt.SourceService, Date: "2027-01-01", Images: []prebuilt.Image{{Name: "rust-1.90"}}}}
-	ask := func(name string, from catalogueSource) (computed, error) {
-		r := &reading{}
-		s := newServer(t, offline())
-		kind := s.dataType(t, "sandbox_prebuilt_image")
-		o, _ := r.open(value(t, kind, map[string]any{"name": name}), nil)
-		return askPrebuilt(t.Context(), o, typ, &lookups{catalogue: from})
-	}
-	values, err := ask("rust-1.90", live)
-	if err != nil || !values["catalogue_source"].Equal(textValue("service")) || !values["catalogue_date"].Equal(textValue("2027-01-01")) {
-		t.Errorf("%v, %v", values, err)
-	}
-	if _, err := ask("python-3.13", live); err == nil || !strings.Contains(err.Error(), "service of 2027-01-01") {
-		t.Error(err)
-	}
-	failing := region{err: sandbox.Finding{Code: sandbox.CodeServiceForbidden, Found: "status 403"}.Refusal(nil)}
-	if _, err := ask("python-3.13", failing); err == nil {
-		t.Error("a catalogue that cannot be read answers")
+	const group = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg-agents/providers/Microsoft.App/sandboxGroups/team"
+	for _, name := range []string{"sandbox_prebuilt_image", "sandbox_prebuilt_images"} {
+		attrs := map[string]any{"group": group}
+		if name == "sandbox_prebuilt_image" {
+			attrs["name"] = "python-3.13"
+		}
+		s := newServer(t, offline()).configure(t, nil)
+		if _, diags := s.read(t, name, attrs); !slices.Equal(locators(diags), []string{"remote.no_block"}) {
+			t.Errorf("%s without a block: %s", name, render(diags))
+		}
+		if diags := s.validateData(t, name, attrs); len(diags) > 0 {
+			t.Errorf("%s in validate: %s", name, render(diags))
+		}
+		if diags := s.validateData(t, name, with(attrs, map[string]any{"group": "team"})); len(diags) != 1 {
+			t.Errorf("%s of no group: %s", name, render(diags))
+		}
+		if diags := s.validateData(t, name, with(attrs, map[string]any{"group": notKnown{}})); len(diags) > 0 {
+			t.Errorf("%s of a group that is not known yet: %s", name, render(diags))
+		}
+		waiting := newServer(t, offline()).configure(t, map[string]any{"acas": map[string]any{"resource_group": notKnown{}}})
+		if _, diags := waiting.read(t, name, attrs); !failed(diags) {
+			t.Errorf("%s is read though the provider is not known yet", name)
+		}
 	}
 }

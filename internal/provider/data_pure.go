@@ -35,11 +35,9 @@ func (d *pureData) Schema(_ context.Context, _ datasource.SchemaRequest, resp *d
 }
 
 func (d *pureData) Configure(_ context.Context, req datasource.ConfigureRequest, resp *datasource.ConfigureResponse) {
-	l, diags := lookupsFrom(req.ProviderData)
+	guard, diags := platformPolicyFrom(req.ProviderData)
 	resp.Diagnostics.Append(diags...)
-	if l != nil {
-		d.guard = l.guard
-	}
+	d.guard = guard
 }
 
 // ValidateConfig reports what certainly cannot be read, offline.

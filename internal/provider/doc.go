@@ -20,6 +20,18 @@
 //  3. one line in policy_model.go or workload_model.go;
 //  4. regenerate testdata/schema.golden.json with -update and read the diff.
 //
+// Objects that live somewhere are one implementation too, remote_resource.go, with a
+// kind each: home.go says where they live, remote_gone.go when a 404 is believed,
+// remote_problem.go what people see of a failure. How to add a kind:
+//
+//  1. its model with the mapping to the wire documents, both ways: what the service
+//     merely spells differently keeps the user's spelling, what was left out stays
+//     null where the service has nothing;
+//  2. its schema, whose attributes that cannot change are fixedText;
+//  3. its operations, an objectKind: create looks first and gives an existsError,
+//     reports what exists beside an error, and read fails with service.not_found;
+//  4. a row in objectLives of the tests, an example with an import, and the docs.
+//
 // Whatever restricts stands at the root of its object, where Terraform refuses a
 // misspelt name. Inside nested objects Terraform drops it without a word.
 package provider

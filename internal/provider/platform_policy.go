@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
@@ -64,19 +62,6 @@ func (g *platformPolicy) effective() *sandbox.Policy {
 		return nil
 	}
 	return g.policy
-}
-
-// platformPolicyFrom takes what the provider handed to an object that is being
-// configured, which is nothing while Terraform only validates.
-func platformPolicyFrom(data any) (*platformPolicy, diag.Diagnostics) {
-	if data == nil {
-		return nil, nil
-	}
-	guard, ok := data.(*platformPolicy)
-	if !ok {
-		return nil, diag.Diagnostics{providerFault(fmt.Errorf("configure an object from %T", data))}
-	}
-	return guard, nil
 }
 
 // policySource is one place that can impose a policy: the provider block or the

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/ephemeral"
 	"github.com/hashicorp/terraform-plugin-framework/function"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/provider/schema"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/imageregistry"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -37,6 +39,8 @@ var (
 	_ provider.Provider                   = (*sandboxProvider)(nil)
 	_ provider.ProviderWithValidateConfig = (*sandboxProvider)(nil)
 	_ provider.ProviderWithFunctions      = (*sandboxProvider)(nil)
+
+	_ provider.ProviderWithEphemeralResources = (*sandboxProvider)(nil)
 )
 
 // sandboxProvider does nothing until it is configured, and then reads at most
@@ -47,6 +51,8 @@ type sandboxProvider struct {
 	readFile func(string) ([]byte, error)
 	// registries is how registries are asked; which ones is the block's to say.
 	registries imageregistry.Config
+	// clock is what waits for the service go by; nil is the system's.
+	clock acasapi.Clock
 }
 
 // providerModel is the provider block.
@@ -94,12 +100,8 @@ func (p *sandboxProvider) Schema(_ context.Context, _ provider.SchemaRequest, re
 			"registries": registriesAttribute(),
 		},
 		Blocks: map[string]schema.Block{
-			"embedded": schema.SingleNestedBlock{
-				MarkdownDescription: "Reserved for objects that live in a local file instead of a cloud. It is accepted and has no effect on policies, workloads and manifests.",
-			},
-			"acas": schema.SingleNestedBlock{
-				MarkdownDescription: "Reserved for objects that live in Azure Container Apps Sandboxes. It is accepted and has no effect on policies, workloads and manifests.",
-			},
+			"embedded": embeddedBlock(),
+			"acas":     acasBlock(),
 		},
 	}
 }
@@ -124,17 +126,55 @@ func (p *sandboxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	guard := p.platformPolicy(block)
-	resp.ResourceData = guard
-	resp.DataSourceData = p.lookups(req.Config.Raw, guard)
+	registries, open := p.registryClient(req.Config.Raw)
+	c := &configured{guard: p.platformPolicy(block), home: p.home(block), registries: registries, registriesOpen: open}
+	resp.ResourceData = c
+	resp.DataSourceData = c
+	resp.EphemeralResourceData = c
 }
 
-// lookups is whom data sources may ask.
-func (p *sandboxProvider) lookups(block tftypes.Value, guard *platformPolicy) *lookups {
-	access, open, _ := registriesFrom(block) // what is wrong with it was refused when it was validated
-	registries := p.registries
-	registries.Registries = access
-	return &lookups{guard: guard, registries: imageregistry.New(registries), registriesOpen: open, catalogue: shippedCatalogue{}}
+// registryClient may ask the registries that the block names, as far as they are
+// known. What is wrong with them was refused when the block was validated.
+func (p *sandboxProvider) registryClient(block tftypes.Value) (client *imageregistry.Client, open bool) {
+	access, open, _ := registriesFrom(block)
+	cfg := p.registries
+	cfg.Registries = access
+	return imageregistry.New(cfg), open
+}
+
+// home is where remote objects live. Nothing is read and nobody is asked.
+func (p *sandboxProvider) home(block providerModel) *home {
+	switch {
+	case !block.Embedded.IsNull():
+		attributes := block.Embedded.Attributes()
+		path, _ := attributes["path"].(types.String)
+		list, _ := attributes["faults"].(types.List)
+		var faults []string
+		for _, e := range list.Elements() {
+			if text, ok := e.(types.String); ok {
+				faults = append(faults, text.ValueString())
+			}
+		}
+		h := newEmbedded(path.ValueString(), faults, p.clock)
+		if path.IsUnknown() {
+			h.waits = []string{"embedded.path"}
+		}
+		return h
+	case !block.ACAS.IsNull():
+		return p.newACAS(block.ACAS)
+	default:
+		return &home{findings: []sandbox.Finding{noBlock()}}
+	}
+}
+
+// noBlock shows both blocks to who has written neither.
+func noBlock() sandbox.Finding {
+	return sandbox.Finding{
+		Code: sandbox.CodeNoRemoteBlock, Found: "a provider block without acas and without embedded",
+		Required: "one of the two, since the object has to live somewhere",
+		Remedy: `write provider "sandbox" { acas { resource_group = "…" } } for Azure, ` +
+			`or provider "sandbox" { embedded {} } for a local file`,
+	}
 }
 
 func (p *sandboxProvider) platformPolicy(block providerModel) *platformPolicy {
@@ -159,15 +199,23 @@ func (p *sandboxProvider) platformPolicy(block providerModel) *platformPolicy {
 
 // Resources lists the resources.
 func (p *sandboxProvider) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newPolicyResource, newWorkloadResource, newManifestResource}
+	return []func() resource.Resource{
+		newPolicyResource, newWorkloadResource, newManifestResource,
+		newGroupResource, newDiskImageResource, newSecretResource, newVolumeResource, newSnapshotResource, newVNetConnectionResource,
+	}
 }
 
 // DataSources lists the data sources.
 func (p *sandboxProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
-		newBackendData, newCapabilityCheckData, newPostureDiffData,
+		newBackendData, newCapabilityCheckData, newPostureDiffData, newGroupData, newSandboxesData,
 		newImageData, newPrebuiltImageData, newPrebuiltImagesData,
 	}
+}
+
+// EphemeralResources lists what exists while Terraform runs.
+func (p *sandboxProvider) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
+	return []func() ephemeral.EphemeralResource{newAccessToken}
 }
 
 // Functions lists the functions.

@@ -56,6 +56,12 @@ func eachAttribute(t *testing.T, visit func(path string, a *tfprotov6.SchemaAttr
 		t.Fatal(err)
 	}
 	var walk func(path string, attributes []*tfprotov6.SchemaAttribute)
+	blocks := func(path string, s *tfprotov6.Schema) {
+		walk(path, s.Block.Attributes)
+		for _, b := range s.Block.BlockTypes {
+			walk(path+"."+b.TypeName, b.Block.Attributes)
+		}
+	}
 	walk = func(path string, attributes []*tfprotov6.SchemaAttribute) {
 		for _, a := range attributes {
 			visit(path+"."+a.Name, a)
@@ -64,12 +70,15 @@ func eachAttribute(t *testing.T, visit func(path string, a *tfprotov6.SchemaAttr
 			}
 		}
 	}
-	walk("provider", schemas.Provider.Block.Attributes)
+	blocks("provider", schemas.Provider)
 	for name, s := range schemas.ResourceSchemas {
-		walk(name, s.Block.Attributes)
+		blocks(name, s)
 	}
 	for name, s := range schemas.DataSourceSchemas {
-		walk("data."+name, s.Block.Attributes)
+		blocks("data."+name, s)
+	}
+	for name, s := range schemas.EphemeralResourceSchemas {
+		blocks("ephemeral."+name, s)
 	}
 }
 

@@ -74,8 +74,10 @@ func imageOf(o *object) sandbox.Image {
 		User:      image.text("user"),
 		Platform:  image.text("platform"),
 	}
-	// What the data sources say of an image beside what it is.
-	image.ignore("name", "root", "variants", "catalogue_source", "catalogue_date", "catalogue_digest")
+	// What data sources and sandbox_disk_image say of an image beside what it is.
+	image.ignore("name", "root", "variants", "group", "catalogue_source", "catalogue_date", "catalogue_digest")
+	image.ignore("id", "image_id", "image", "entrypoint", "command", "labels", "timeouts",
+		"registry_username", "registry_token", "registry_token_wo", "managed_identity")
 	image.done()
 	return i
 }

@@ -15,6 +15,8 @@ type (
 	Bounds   = conformance.Bounds
 	Result   = conformance.Result
 	Outcome  = conformance.Outcome
+	Egress   = conformance.Egress
+	Observed = conformance.Observed
 )
 
 // What becomes of a probe. NotShown is a failure: the attack could not be staged.
@@ -39,6 +41,27 @@ func JavaScript() Programs { return conformance.JavaScript() }
 // MachineHolds makes a [Subject]'s Left for a backend that marks what it makes.
 func MachineHolds(mark string) func(context.Context) ([]string, error) {
 	return conformance.MachineHolds(mark)
+}
+
+// NewEgress makes a [Subject]'s Egress for a backend that serves allowlists: a world
+// that the backend resolves names in, connects to and verifies servers by, in place
+// of the internet, until the test ends. Register the closing of the backend after
+// this call.
+func NewEgress(t *testing.T) *Egress {
+	t.Helper()
+	e, err := conformance.NewEgress()
+	if err != nil {
+		t.Fatalf("conformance: %v", err)
+	}
+	t.Cleanup(e.World.Close)
+	return e
+}
+
+// EndSockets makes an [Egress]'s EndProxy for a backend whose proxies listen, in this
+// process, on Unix sockets in directories below one whose name begins with the mark.
+// It is nil where that cannot be done.
+func EndSockets(mark string, dirs ...string) func(context.Context, string) error {
+	return conformance.EndSockets(mark, dirs...)
 }
 
 // Run runs the conformance suites against a backend, each probe as a subtest, and

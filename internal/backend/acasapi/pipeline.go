@@ -1,8 +1,10 @@
 package acasapi
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -76,6 +78,10 @@ type bounded struct{ next policy.Transporter }
 
 // Do sends the request and bounds the body of an error.
 func (b bounded) Do(req *http.Request) (*http.Response, error) {
+	req, err := ownBody(req)
+	if err != nil {
+		return nil, err
+	}
 	resp, err := b.next.Do(req)
 	if err != nil || resp.StatusCode < http.StatusMultipleChoices {
 		return resp, err
@@ -85,4 +91,21 @@ func (b bounded) Do(req *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.LimitReader(resp.Body, maxErrorBody), resp.Body}
 	return resp, nil
+}
+
+// ownBody gives one try a body of its own, where it is a document. A server may
+// answer before it has read all of it, and then the transport still reads while
+// azcore starts the body over for the next try.
+func ownBody(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.GetBody == nil { // uploads can be started over by their owner alone
+		return req, nil
+	}
+	document, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the request's own document: %w", err)
+	}
+	own := req.WithContext(req.Context())
+	own.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(document)), nil }
+	own.Body = io.NopCloser(bytes.NewReader(document))
+	return own, nil
 }

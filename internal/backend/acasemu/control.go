@@ -25,7 +25,7 @@ type faultBody struct {
 }
 
 func (e *Emulator) control(w http.ResponseWriter, r *http.Request) {
-	c := &call{request: r, id: newID(), trace: newTrace(), plane: wire.Data}
+	c := &call{request: r, id: newID(), trace: newTrace(), plane: wire.Data, now: e.cfg.Clock.Now().UTC()}
 	a, err := e.controlled(c)
 	if err != nil {
 		a = c.no(err)

@@ -28,6 +28,7 @@ type Emulator struct {
 	log      *requestLog
 	busy     busy
 	gates    gates
+	owned    owned
 
 	life context.Context
 	end  context.CancelFunc

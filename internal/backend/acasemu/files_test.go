@@ -199,6 +199,32 @@ func TestWhatIsNoTextIsReplacedInOutput(t *testing.T) {
 	}
 }
 
+// The file plane is root and commands are the image's user: what the one makes, the
+// other cannot remove.
+func TestAnotherUserIsKeptOutOfWhatTheFilePlaneMade(t *testing.T) {
+	t.Parallel()
+	guests := memguests.New(memguests.Options{Exec: func(_ context.Context, v *memguests.View, _ engine.ExecRequest) (int, error) {
+		if err := v.Remove("/made/f"); err != nil {
+			return 1, nil //nolint:nilerr // it is the command that fails
+		}
+		return 0, nil
+	}})
+	w := newFiles(t, func(c *acasemu.Config) {
+		c.Guests = guests
+		c.Images = []acasemu.KnownImage{{Reference: "r.example/nonroot:1", User: "1654"}, {Reference: "r.example/root:1"}}
+	})
+	for reference, want := range map[string]float64{"r.example/nonroot:1": 1, "r.example/root:1": 0} {
+		image := w.must(t, w.request(t, "PUT", w.data("g")+"/diskimages", `{"image":{"base":"`+reference+`"}}`)).doc(t)
+		body := fmt.Sprintf(`{"sourcesRef":{"diskImage":{"id":"%v"}},"resources":{"cpu":"1","memory":"2Gi"}}`, image["id"])
+		made := w.must(t, w.request(t, "PUT", w.data("g")+"/sandboxes", body)).doc(t)
+		w.sandboxPath = fmt.Sprintf("%s/sandboxes/%v", w.data("g"), made["id"])
+		w.must(t, w.request(t, "PUT", w.sandboxPath+"/files?path=/made/f", "x"))
+		if got := w.sh(t, "rm /made/f").doc(t)["exitCode"]; got != want {
+			t.Errorf("%s: exit code %v, not %v", reference, got, want)
+		}
+	}
+}
+
 func TestVolumesAreSharedAndKeepTheirFiles(t *testing.T) {
 	t.Parallel()
 	w := newFiles(t)

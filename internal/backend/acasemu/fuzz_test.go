@@ -42,6 +42,7 @@ func FuzzWhateverArrivesIsAnswered(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = e.Close(context.Background()) })
 	w := &world{emulator: e, url: "https://embedded.invalid", http: &http.Client{Transport: e.Transport()}}
+	id := ""
 	f.Fuzz(func(t *testing.T, method, path, query, body, fault string) {
 		if strings.Contains(fault, "latency") || strings.Contains(body, "latency") {
 			return // that is asking to be kept waiting
@@ -49,10 +50,11 @@ func FuzzWhateverArrivesIsAnswered(f *testing.F) {
 		e.ClearFaults()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		w.group(t, "g")
-		if strings.Contains(path, "ID") {
-			path = strings.Replace(path, "ID", w.sandbox(t, "g"), 1)
+		if id == "" || !strings.Contains(string(w.get(t, w.data("g")+"/sandboxes/"+id).body), "Running") {
+			w.group(t, "g")
+			id = w.sandbox(t, "g")
 		}
+		path = strings.Replace(path, "ID", id, 1)
 		req := httptest.NewRequestWithContext(ctx, "GET", "https://embedded.invalid/", strings.NewReader(body))
 		req.Method, req.URL.Path, req.URL.RawPath, req.URL.RawQuery = method, path, "", query
 		if strings.Contains(strings.ToLower(path), "microsoft.app") {

@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
@@ -110,6 +113,8 @@ func TestTheAuthorityIsGoodForItsNamesAlone(t *testing.T) {
 	}
 }
 
+var _ policy.Transporter = (*acasemu.Transport)(nil)
+
 // local is a world without a network.
 func local(t *testing.T, cfg acasemu.Config) *world {
 	t.Helper()
@@ -165,6 +170,28 @@ func TestAnEmulatorInThisProcessIsTheSame(t *testing.T) {
 	if resp, err := w.http.Do(w.request(t, "GET", path+"/files?path=/p", "").WithContext(ctx)); err == nil {
 		resp.Body.Close()
 		t.Error("a pipe answered")
+	}
+}
+
+func TestClientsThatLeaveAtAnyMomentDisturbNobody(t *testing.T) {
+	t.Parallel()
+	w := local(t, acasemu.Config{Pace: atOnce()})
+	w.group(t, "g")
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for range 25 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+				if resp, err := w.http.Do(w.request(t, "PUT", w.data("g")+"/sandboxes", smallest).WithContext(ctx)); err == nil {
+					resp.Body.Close()
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if r := w.get(t, w.data("g")+"/sandboxes/count"); r.status != http.StatusOK {
+		t.Errorf("afterwards: %d %s", r.status, r.body)
 	}
 }
 

@@ -54,6 +54,7 @@ func (e *Emulator) sandboxCreate(ctx context.Context, c *call) (answer, error) {
 		e.endGuest(ctx, id)
 		return answer{}, err
 	}
+	e.owned.add(id, append(c.groupKey(), id))
 	return c.made(doc)
 }
 

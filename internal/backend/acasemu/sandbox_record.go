@@ -2,12 +2,14 @@ package acasemu
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/store"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
 // dataGroup reads the group of a request to the data plane, where a role that was
@@ -207,7 +209,11 @@ func (e *Emulator) act(ctx context.Context, id string, d deed, s *sandboxRecord)
 	case suspend:
 		ctx, cancel := e.detached(ctx)
 		defer cancel()
-		return e.gates.within(ctx, id, func() error { return e.cfg.Guests.Suspend(ctx, id, keepsMemory(s)) })
+		err := e.gates.within(ctx, id, func() error { return e.cfg.Guests.Suspend(ctx, id, keepsMemory(s)) })
+		if errors.Is(err, engine.ErrGone) {
+			return nil // another process has it; who uses it there finds it stopped
+		}
+		return err
 	case begone, remove:
 		e.endGuest(ctx, id)
 	case none:
@@ -222,9 +228,12 @@ func keepsMemory(s *sandboxRecord) bool {
 }
 
 // endGuest removes the guest of a sandbox that is gone. A failure has nobody to be
-// told to: the sandbox does not exist any more, and closing ends every guest.
+// told to: the sandbox does not exist any more, sweeping tries again, and closing
+// ends every guest.
 func (e *Emulator) endGuest(ctx context.Context, id string) {
 	ctx, cancel := e.detached(ctx)
 	defer cancel()
-	_ = e.gates.within(ctx, id, func() error { return e.cfg.Guests.Delete(ctx, id) })
+	if e.gates.within(ctx, id, func() error { return e.cfg.Guests.Delete(ctx, id) }) == nil {
+		e.owned.drop(id)
+	}
 }

@@ -24,7 +24,7 @@ func TestASandboxShowsWhatTheServiceShowsAndWhen(t *testing.T) {
 	w.group(t, "g")
 	made := w.must(t, w.request(t, "PUT", w.data("g")+"/sandboxes",
 		strings.Replace(smallest, `"labels"`, `"environment":{"A":"b"},"labels"`, 1))).doc(t)
-	path := w.data("g") + "/sandboxes/" + made["id"].(string) //nolint:forcetypeassert // a test's
+	path := fmt.Sprintf("%s/sandboxes/%v", w.data("g"), made["id"])
 	if made["outboundIpAddresses"] != nil || made["state"] != "Running" {
 		t.Errorf("made %v", made)
 	}

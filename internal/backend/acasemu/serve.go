@@ -38,7 +38,7 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 		e.control(w, r)
 		return
 	}
-	c := &call{plane: planeOf(r.URL.Path), query: parseQuery(r.URL.RawQuery), request: r, id: newID(), trace: newTrace()}
+	c := &call{plane: planeOf(r.URL.Path), query: parseQuery(r.URL.RawQuery), request: r, id: newID(), trace: newTrace(), now: e.cfg.Clock.Now().UTC()}
 	version, _ := c.query.get("api-version")
 	c.version = wire.Version(version)
 	if c.node, c.seg = e.routes.find(r.URL.EscapedPath()); c.node != nil {
@@ -54,7 +54,7 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 		own = append(own, f)
 	}
 	c.fault = e.faults.Meet(fault.Request{Op: c.op.String(), Method: r.Method, Path: r.URL.Path}, own...)
-	c.now = e.cfg.Clock.Now().Add(c.fault.Skew).UTC()
+	c.now = c.now.Add(c.fault.Skew)
 
 	entry := e.log.begin(c)
 	if c.fault.Latency > 0 && wait(r.Context(), c.fault.Latency) != nil {

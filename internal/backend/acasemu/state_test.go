@@ -2,6 +2,7 @@ package acasemu_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -10,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
@@ -77,6 +81,80 @@ func TestEmulatorsShareAState(t *testing.T) {
 	}
 }
 
+func TestAGuestEndsThoughAnotherProcessDeletedItsSandbox(t *testing.T) {
+	t.Parallel()
+	state, guests := filepath.Join(t.TempDir(), "state.db"), memguests.New(memguests.Options{})
+	one := newWorld(t, acasemu.Config{State: state, Pace: atOnce(), Guests: guests})
+	one.group(t, "g")
+	kept, gone := one.sandbox(t, "g"), one.sandbox(t, "g")
+	two := newWorld(t, acasemu.Config{State: state, Pace: atOnce()})
+	two.ask(t, "DELETE", two.data("g")+"/sandboxes/"+gone, "")
+	if err := one.emulator.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ids := guests.IDs(); len(ids) != 1 || ids[0] != kept {
+		t.Errorf("the guests are %q, not %q", ids, kept)
+	}
+}
+
+// picky are guests that cannot play everything.
+type picky struct {
+	*memguests.Guests
+	start, mount error
+}
+
+func (p picky) Start(ctx context.Context, b acasemu.Boot) error {
+	if p.start != nil {
+		return p.start
+	}
+	return p.Guests.Start(ctx, b)
+}
+
+func (p picky) Mount(context.Context, string, acasemu.Mount) error { return p.mount }
+
+func TestWhatGuestsCannotPlayIsNamedAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	no := &acasemu.Unsupported{Title: "NoOtherUser", Detail: "these guests run as one user"}
+	w := newWorld(t, acasemu.Config{Pace: atOnce(), Guests: picky{Guests: memguests.New(memguests.Options{}), start: no}})
+	w.group(t, "g")
+	if r := w.put(t, w.data("g")+"/sandboxes", smallest); r.status != http.StatusNotImplemented || r.doc(t)["title"] != "NoOtherUser" {
+		t.Errorf("a start: %d %s", r.status, r.body)
+	}
+	if r := w.get(t, w.data("g")+"/sandboxes"); string(r.body) != "[]" {
+		t.Errorf("left are %s", r.body)
+	}
+	w = newWorld(t, acasemu.Config{Pace: atOnce(), Guests: picky{Guests: memguests.New(memguests.Options{}), mount: no}})
+	w.group(t, "g")
+	path := w.data("g") + "/sandboxes/" + w.sandbox(t, "g")
+	w.must(t, w.request(t, "PUT", w.data("g")+"/volumes/vol", `{"type":"AzureBlob"}`))
+	if r := w.post(t, path+"/volumes/add", `{"volumeMount":{"volumeName":"vol","mountpoint":"/m"}}`); r.status != http.StatusNotImplemented {
+		t.Errorf("a mount: %d %s", r.status, r.body)
+	}
+	if got := fmt.Sprint(w.get(t, path).doc(t)["volumes"]); got != "[]" {
+		t.Errorf("mounted are %s", got)
+	}
+}
+
+func TestAStateThatOthersHoldIsToldOf(t *testing.T) {
+	t.Parallel()
+	state := filepath.Join(t.TempDir(), "state.db")
+	w := newWorld(t, acasemu.Config{State: state, StateWait: 20 * time.Millisecond, Pace: atOnce()})
+	w.group(t, "g")
+	held, err := bbolt.Open(state, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := w.get(t, w.arm("g")); r.status != http.StatusServiceUnavailable || !strings.Contains(string(r.body), "in use by another process") {
+		t.Errorf("a held state: %d %s", r.status, r.body)
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.get(t, w.arm("g")); r.status != http.StatusOK {
+		t.Errorf("a state that was let go: %d", r.status)
+	}
+}
+
 func TestNoSecretStandsInAnyFileInClear(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -131,8 +209,14 @@ func TestManyClientsAtOnceLeaveNothing(t *testing.T) {
 			for range 4 {
 				path := w.data("g") + "/sandboxes/" + w.sandbox(t, "g")
 				for _, step := range [][3]string{
-					{"PUT", "/files?path=/a", "x"}, {"POST", "/executeShellCommand", `{"command":"say x"}`}, {"POST", "/stop", ""}, {"POST", "/resume", ""},
-					{"POST", "/ports/add", `{"port":80}`}, {"POST", "/lifecycle", `{}`}, {"GET", "", ""}, {"DELETE", "", ""},
+					{"PUT", "/files?path=/a", "x"},
+					{"POST", "/executeShellCommand", `{"command":"say x"}`},
+					{"POST", "/stop", ""},
+					{"POST", "/resume", ""},
+					{"POST", "/ports/add", `{"port":80}`},
+					{"POST", "/lifecycle", `{}`},
+					{"GET", "", ""},
+					{"DELETE", "", ""},
 				} {
 					if r := w.ask(t, step[0], path+step[1], step[2]); r.status >= 300 {
 						t.Errorf("%s %s: %d %s", step[0], step[1], r.status, r.body)

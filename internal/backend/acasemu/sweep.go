@@ -9,8 +9,9 @@ import (
 )
 
 // Sweep brings every sandbox as far along as the clock says: idle ones are
-// suspended, those that outlived their policy are deleted. Requests do the same for
-// what they look at; this is for guests that nobody asks about.
+// suspended, those that outlived their policy are deleted, and guests whose sandboxes
+// another process deleted are ended. Requests do the first two for what they look at;
+// this is for guests that nobody asks about.
 func (e *Emulator) Sweep(ctx context.Context) error {
 	if !e.begin() {
 		return nil
@@ -30,7 +31,7 @@ func (e *Emulator) Sweep(ctx context.Context) error {
 	for _, g := range groups {
 		err = errors.Join(err, e.sweepGroup(ctx, g))
 	}
-	return err
+	return errors.Join(err, e.endOrphans(ctx))
 }
 
 // sweepGroup settles the sandboxes of one group. Where nothing is due, nothing is

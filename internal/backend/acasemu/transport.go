@@ -98,18 +98,25 @@ type localWriter struct {
 
 func (w *localWriter) Header() http.Header { return w.header }
 
-func (w *localWriter) WriteHeader(status int) { w.start(status, false) }
-
-func (w *localWriter) start(status int, broken bool) {
+func (w *localWriter) WriteHeader(status int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.broken = w.broken || broken
-	if w.started {
-		return
+	if !w.started {
+		w.started, w.status, w.sent = true, status, w.header.Clone()
+		close(w.begun)
 	}
-	w.started = true
-	w.status, w.sent = status, w.header.Clone()
-	close(w.begun)
+}
+
+// breakOff ends what has not begun. The header is the handler's, which may be
+// writing it while its client goes away.
+func (w *localWriter) breakOff() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = true
+	if !w.started {
+		w.started = true
+		close(w.begun)
+	}
 }
 
 func (w *localWriter) cut() bool {
@@ -126,18 +133,17 @@ func (w *localWriter) Write(p []byte) (int, error) {
 // Abort breaks the answer off: before its header nothing arrives, after it the body
 // ends in an error.
 func (w *localWriter) Abort() {
-	w.start(0, true)
+	w.breakOff()
 	w.body.CloseWithError(io.ErrUnexpectedEOF)
 }
 
 // finish ends the body, unless it was broken off.
 func (w *localWriter) finish() {
-	w.start(0, true)
 	w.mu.Lock()
-	status := w.status
+	answered := w.status != 0
 	w.mu.Unlock()
-	if status == 0 {
-		w.body.CloseWithError(io.ErrUnexpectedEOF)
+	if !answered {
+		w.Abort()
 		return
 	}
 	_ = w.body.Close() // an error of Abort stands

@@ -180,6 +180,7 @@ func (w *world) ask(tb testing.TB, method, path, body string) reply {
 }
 
 func (w *world) get(tb testing.TB, path string) reply { tb.Helper(); return w.ask(tb, "GET", path, "") }
+
 func (w *world) put(tb testing.TB, path, body string) reply {
 	tb.Helper()
 	return w.ask(tb, "PUT", path, body)

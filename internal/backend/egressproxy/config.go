@@ -18,6 +18,10 @@ type Config struct {
 	// rules belong here: they decide which TLS is opened.
 	Rules  *egress.Set
 	Limits Limits
+	// Judge, where there is one, admits requests in the place of Rules, which then
+	// say no more than which TLS is opened. It is for what is no union of rules: a
+	// list with an order and denials. [Proxy.Reload] judges anew what goes on.
+	Judge Judge
 	// Pool is what the proxy shares with others; nil is a pool of its own.
 	Pool *Pool
 	// Resolver looks up names that were admitted, which it is given rooted. Nil asks
@@ -46,6 +50,12 @@ type Config struct {
 	// Upstream is the proxy through which servers are reached; nil is none, whatever
 	// the environment says. It cannot stand beside Connect.
 	Upstream *Upstream
+}
+
+// Judge admits requests. One without a method is a connection of which nothing more
+// is seen: admitting it admits whatever is asked for through it.
+type Judge interface {
+	Admits(r egress.Request) bool
 }
 
 // Resolver gives the addresses of a rooted name, such as "api.example.com.". It is

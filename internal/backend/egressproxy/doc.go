@@ -13,7 +13,8 @@
 //
 // It never degrades: what cannot be judged is refused, with a code of package
 // sandbox. It reads no environment variable, uses no other proxy than the [Upstream]
-// it is given, writes no file but its socket, and logs nothing; decisions go to an [egress.Observer].
+// it is given, writes no file but its socket, and logs nothing; decisions go to an
+// [egress.Observer].
 //
 // Start with [Config], [New] and [Proxy.Serve]; [Listen] makes the socket, and a
 // [Pool] bounds what several sandboxes use together. Its parts are packages of

@@ -2,6 +2,7 @@ package egressproxy
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,11 +55,23 @@ func (e *events) allow(layer egress.Layer, rule string, d destination, method, p
 	}
 	event := egress.Event{
 		Time: e.clock(), Allowed: true, Rule: rule, Layer: layer, Count: 1,
-		Host: d.host(), Port: d.port, Method: bounded(method), Path: bounded(path),
+		Host: d.host(), Port: d.port, Method: bounded(method), Path: wholePath(path),
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tell(event)
+}
+
+// longestPath is how long a path can be that a rule names, in bytes.
+const longestPath = 1024
+
+// wholePath is a path as it was judged where a rule could name it, so that who reads
+// the event can judge it again; any other is bounded.
+func wholePath(path string) string {
+	if len(path) <= longestPath && strconv.QuoteToGraphic(path) == `"`+path+`"` {
+		return path
+	}
+	return bounded(path)
 }
 
 // passage is a tunnel that began and has ended.
@@ -92,7 +105,7 @@ func (e *events) deny(layer egress.Layer, d *denial) {
 	}
 	event := egress.Event{
 		Time: e.clock(), Code: d.code, Found: d.found, Rule: d.rule, Layer: layer, Count: 1,
-		Host: d.host, Port: d.request.Port, Method: bounded(d.request.Method), Path: bounded(d.request.Path), Change: d.change,
+		Host: d.host, Port: d.request.Port, Method: bounded(d.request.Method), Path: wholePath(d.request.Path), Change: d.change,
 	}
 	if to := (destination{d.request.Host, d.request.Addr, d.request.Port}); to.port != 0 {
 		event.Host = to.host()

@@ -53,6 +53,31 @@ func TestEachDecisionIsAnEventWithItsRule(t *testing.T) {
 	}
 }
 
+func TestAPathThatARuleCouldNameIsToldWhole(t *testing.T) {
+	t.Parallel()
+	seen := newRecorder()
+	e := testEvents(t, seen, time.Now, Limits{})
+	long := "/packages/" + strings.Repeat("a", longestPath-len("/packages/"))
+	_, findings := egress.ParseRule("", rule(goodHost, "443", "GET", long), nil)
+	_, tooLong := egress.ParseRule("", rule(goodHost, "443", "GET", long+"a"), nil)
+	if len(findings) > 0 || len(tooLong) == 0 {
+		t.Fatalf("another path is the longest that a rule names: %v", findings)
+	}
+	for _, path := range []string{long, long + "a", "/a\"b", "/a\x1b"} {
+		d := denialOf("api", 0)
+		d.request.Path = path
+		e.deny(egress.LayerOpened, d)
+		e.allow(egress.LayerOpened, "api", destination{name: goodHost, port: 443}, "GET", path)
+	}
+	must(t, e.close(context.Background()))
+	for i, event := range seen.all() {
+		switch whole := event.Path == long; {
+		case whole != (i < 2), !whole && (event.Path[0] != '"' || len(event.Path) > 200):
+			t.Errorf("event %d has the path %s", i, event.Path)
+		}
+	}
+}
+
 func TestTheGuestIsToldTheChangeThatWhySays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

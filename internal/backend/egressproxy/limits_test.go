@@ -131,7 +131,7 @@ func TestAServerThatSaysNothingIsGivenUp(t *testing.T) {
 	addr := w.Address()
 	w.Name("silent.example.com", addr)
 	must(t, w.Serve(netip.AddrPortFrom(addr, 80), func(conn net.Conn) { io.Copy(io.Discard, conn) })) //nolint:errcheck // it only listens
-	s := newScene(t, w, setting{config: limited(Limits{IdleTimeout: 50 * time.Millisecond}), rules: map[string]sandbox.EgressRule{
+	s := newScene(t, w, setting{config: limited(Limits{IdleTimeout: time.Second}), rules: map[string]sandbox.EgressRule{
 		"api": rule(goodHost, "80", "*", "*"), "silent": rule("silent.example.com", "80", "*", "*"),
 	}})
 	r, _, err := s.raw(absolute("silent.example.com", "/"))

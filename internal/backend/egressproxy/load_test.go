@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -175,6 +176,7 @@ type stock struct {
 
 func takeStock(tb testing.TB) stock {
 	tb.Helper()
+	time.AfterFunc(time.Hour, func() {}).Stop() // Go opens its poller with the first timer
 	open, err := os.ReadDir("/proc/self/fd")
 	must(tb, err)
 	return stock{memory: takeMemory(), goroutines: runtime.NumGoroutine(), descriptors: len(open)}
@@ -203,10 +205,23 @@ func nothingLeft(t *testing.T, before stock) {
 			return
 		}
 		if pause(ctx, 10*time.Millisecond) != nil {
-			t.Errorf("%v are left, where %v were", now, before)
+			t.Errorf("%v are left, where %v were; open are %q", now, before, openFiles(t))
 			return
 		}
 	}
+}
+
+// openFiles are what the descriptors of this process stand for.
+func openFiles(tb testing.TB) (names []string) {
+	tb.Helper()
+	open, err := filepath.Glob("/proc/self/fd/*")
+	must(tb, err)
+	for _, link := range open {
+		if name, err := os.Readlink(link); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func (s stock) String() string {

@@ -81,6 +81,19 @@ func addressProbes() []probe {
 			},
 		},
 		{
+			name: "an address beside those of a rule", rules: map[string]sandbox.EgressRule{"some": rule("11.1.0.0/24", "80", "*", "*")},
+			world: func(tb testing.TB, w *egressworld.World) {
+				tb.Helper()
+				everywhere(tb, w, "11.0.255.255", "11.1.0.0", "11.1.0.255", "11.1.1.0")
+			},
+			run: func(s *scene) error {
+				return steps(
+					s.rawAllowed(absolute("11.1.0.0", "/")), s.rawAllowed(absolute("11.1.0.255", "/")),
+					s.rawRefused(absolute("11.0.255.255", "/"), sandbox.CodeEgressDenied), s.rawRefused(absolute("11.1.1.0", "/"), sandbox.CodeEgressDenied),
+				)
+			},
+		},
+		{
 			name: "the host's own public address", rules: map[string]sandbox.EgressRule{
 				"name": rule("*.example.com", "80", "*", "*"), "all": rule("0.0.0.0/0", "80", "*", "*"),
 			},

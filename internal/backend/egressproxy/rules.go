@@ -49,6 +49,14 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 		d.request = r
 		return nil, d
 	}
+	if judge := p.config.Judge; judge != nil {
+		if judge.Admits(r) {
+			return new(egress.Rule), nil
+		}
+		d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, "the sandbox's egress policy does not admit it")
+		d.request = r
+		return nil, d
+	}
 	rules := p.rules.Load()
 	rule, ok := p.checks.match(rules.set, r)
 	if ok && r.Method == http.MethodTrace {

@@ -37,6 +37,12 @@ type Upstream struct {
 	RootCAs *x509.CertPool
 }
 
+// Check reports what is wrong with the URL, without repeating it.
+func (u Upstream) Check() error {
+	_, err := newUpstream(u)
+	return err
+}
+
 // upstream is an Upstream that can be used.
 type upstream struct {
 	port          uint16

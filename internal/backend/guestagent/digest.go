@@ -6,11 +6,11 @@ package guestagent
 // size in bytes. [ProgramFor] refuses anything else; a test rebuilds them.
 var digests = map[string]digest{
 	"amd64": {
-		sha256: "17fed2dd6f89c8e82fb42acfb71d718074870cc4fbce03cc133d60464ec6816c",
-		size:   2085026,
+		sha256: "7aa74fb0c622e1a830625b6ce69ff587cb758513f56cf9634a34de6b4a4ea1e5",
+		size:   2375842,
 	},
 	"arm64": {
-		sha256: "98ac6e6ecad245b71b80aa77e2df7e9521a452321740c27dbd267d0039a0a6d1",
-		size:   2031778,
+		sha256: "705dc14bb07c61d937a84729cfb9ce6926d35df479112285acbcb5494e526c56",
+		size:   2359458,
 	},
 }

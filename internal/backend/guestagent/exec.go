@@ -32,7 +32,11 @@ const (
 //
 // A Read of Stdin may still wait when Exec has returned; what it brings is lost.
 func (c *Client) Exec(ctx context.Context, cmd engine.ExecRequest) (exitCode int, err error) {
-	code, err := c.exec(ctx, cmd)
+	return c.execAs(ctx, cmd, c.options.RunAs)
+}
+
+func (c *Client) execAs(ctx context.Context, cmd engine.ExecRequest, as *User) (exitCode int, err error) {
+	code, err := c.exec(ctx, cmd, as)
 	if err != nil {
 		return 0, fmt.Errorf("run %s: %w", program(cmd.Args), err)
 	}
@@ -46,14 +50,14 @@ func program(args []string) string {
 	return sandbox.Echo(args[0])
 }
 
-func (c *Client) exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
+func (c *Client) exec(ctx context.Context, cmd engine.ExecRequest, as *User) (int, error) {
 	shape := shape{out: outputWindow, err: outputWindow}
 	if cmd.Stdin != nil {
 		shape.in = stdinWindow
 	}
 	k, err := c.begin(ctx, wire.Exec{
 		Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: cmd.Stdin != nil,
-		GraceMillis: uint32(c.options.StopGrace.Milliseconds()), Window: outputWindow,
+		GraceMillis: uint32(c.options.StopGrace.Milliseconds()), Window: outputWindow, As: as.wire(),
 	}.Request(), shape)
 	if err != nil {
 		return 0, err

@@ -14,7 +14,8 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
-// Access is the one way in which the agent reaches files.
+// Access is the way in which an agent reaches files that is the guest's own
+// principal; [Options.Root] has others.
 func Access() engine.Access {
 	return engine.Access{As: sandbox.PrincipalGuest, Links: engine.Beneath}
 }
@@ -26,9 +27,9 @@ const fileWindow = wire.MaxCredit
 var errAccess = errors.New("no such access to files")
 
 // checkRef holds callers to what an engine's callers promise.
-func checkRef(ref engine.FileRef) error {
+func (c *Client) checkRef(ref engine.FileRef) error {
 	switch {
-	case ref.Access != Access():
+	case !c.options.grants(ref.Access):
 		return errAccess
 	case !strings.HasPrefix(ref.Path, "/") || ref.Path != stdpath.Clean(ref.Path) || strings.Contains(ref.Path, "\x00"):
 		return errors.New("the path is not absolute and clean")
@@ -48,10 +49,10 @@ func on(verb string, ref engine.FileRef, err error) error {
 
 // ask makes a call without streams and answers its result.
 func (c *Client) ask(ctx context.Context, op wire.Op, ref engine.FileRef, f wire.File) ([]byte, error) {
-	if err := checkRef(ref); err != nil {
+	if err := c.checkRef(ref); err != nil {
 		return nil, err
 	}
-	f.Path = ref.Path
+	f.Path, f.Follow = ref.Path, ref.Access.Links == engine.Follow
 	k, err := c.begin(ctx, f.Request(op), shape{})
 	if err != nil {
 		return nil, err
@@ -124,10 +125,10 @@ func (c *Client) Remove(ctx context.Context, ref engine.FileRef, recursive bool)
 
 // List calls yield for each entry of the directory as they come.
 func (c *Client) List(ctx context.Context, ref engine.FileRef, yield func(engine.Info) bool) error {
-	if err := checkRef(ref); err != nil {
+	if err := c.checkRef(ref); err != nil {
 		return on("list", ref, err)
 	}
-	k, err := c.begin(ctx, wire.File{Path: ref.Path, Window: fileWindow}.Request(wire.OpList), shape{out: fileWindow})
+	k, err := c.begin(ctx, wire.File{Path: ref.Path, Follow: ref.Access.Links == engine.Follow, Window: fileWindow}.Request(wire.OpList), shape{out: fileWindow})
 	if err != nil {
 		return on("list", ref, err)
 	}

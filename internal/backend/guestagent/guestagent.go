@@ -25,9 +25,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -49,6 +51,32 @@ type Options struct {
 	// cancelled, beyond StopGrace; a second when zero. It is how much later than
 	// its context a call can return.
 	Answer time.Duration
+	// Root says that the agent is the guest's root, with the power of one over
+	// its files, so that those are asked for as root and links may lead the way.
+	// RunAs is then whom its programs run as, nil for root too.
+	Root  bool
+	RunAs *User
+}
+
+// User is a user of the guest by its numbers there. Groups are supplementary.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32
+}
+
+// RootAccess are the ways in which an agent reaches files that is the guest's
+// root, the safest first.
+func RootAccess() []engine.Access {
+	return []engine.Access{
+		{As: sandbox.PrincipalRoot, Links: engine.Beneath}, {As: sandbox.PrincipalRoot, Links: engine.Follow},
+	}
+}
+
+func (o Options) grants(a engine.Access) bool {
+	if o.Root {
+		return slices.Contains(RootAccess(), a)
+	}
+	return a == Access()
 }
 
 func (o Options) withDefaults() (Options, error) {
@@ -65,6 +93,8 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("guest agent: a stop grace of %v", o.StopGrace)
 	case o.Answer < 0:
 		return o, fmt.Errorf("guest agent: a wait of %v for answers", o.Answer)
+	case o.RunAs != nil && (!o.Root || len(o.RunAs.Groups) > wire.MaxGroups):
+		return o, errors.New("guest agent: programs run as somebody that the agent cannot become")
 	}
 	return o, nil
 }

@@ -20,10 +20,10 @@ func (c *Client) Open(ctx context.Context, ref engine.FileRef) (io.ReadCloser, e
 }
 
 func (c *Client) open(ctx context.Context, ref engine.FileRef) (io.ReadCloser, engine.Info, error) {
-	if err := checkRef(ref); err != nil {
+	if err := c.checkRef(ref); err != nil {
 		return nil, engine.Info{}, err
 	}
-	k, err := c.begin(ctx, wire.File{Path: ref.Path, Window: fileWindow}.Request(wire.OpOpen), shape{out: fileWindow, replies: true})
+	k, err := c.begin(ctx, wire.File{Path: ref.Path, Follow: ref.Access.Links == engine.Follow, Window: fileWindow}.Request(wire.OpOpen), shape{out: fileWindow, replies: true})
 	if err != nil {
 		return nil, engine.Info{}, err
 	}

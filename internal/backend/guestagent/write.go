@@ -18,20 +18,21 @@ import (
 // new content was in its place already: then Write has succeeded. Only an agent
 // that says nothing in time leaves that open, and the error.
 func (c *Client) Write(ctx context.Context, ref engine.FileRef, content io.Reader, size int64) error {
-	return on("write", ref, c.write(ctx, ref, content, size))
+	return on("write", ref, c.write(ctx, ref, content, wire.File{Size: size}))
 }
 
-func (c *Client) write(ctx context.Context, ref engine.FileRef, content io.Reader, size int64) error {
-	if err := checkRef(ref); err != nil {
+func (c *Client) write(ctx context.Context, ref engine.FileRef, content io.Reader, f wire.File) error {
+	if err := c.checkRef(ref); err != nil {
 		return err
 	}
-	if size < 0 {
+	if f.Size < 0 {
 		return engine.ErrSize
 	}
 	if content == nil {
 		content = strings.NewReader("")
 	}
-	k, err := c.begin(ctx, wire.File{Path: ref.Path, Size: size}.Request(wire.OpWrite), shape{in: wire.MaxCredit})
+	f.Path, f.Follow = ref.Path, ref.Access.Links == engine.Follow
+	k, err := c.begin(ctx, f.Request(wire.OpWrite), shape{in: wire.MaxCredit})
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (c *Client) write(ctx context.Context, ref engine.FileRef, content io.Reade
 	unhook := context.AfterFunc(ctx, k.credit.Close)
 	defer unhook()
 	s := newSender(k)
-	if err := s.exactly(ctx, content, size); err != nil {
+	if err := s.exactly(ctx, content, f.Size); err != nil {
 		stop(err)
 	}
 	payload, err := k.wait(ended)

@@ -43,19 +43,31 @@ const snapshotDate = "2026-10-04"
 // snapshot is the public list as the service's own command line gave it. A user
 // stands where a sandbox made from the image told it.
 var snapshot = [...]Image{
-	{Name: "ubuntu"}, {Name: "copilot"}, {Name: "claude"},
-	{Name: "node-22", User: "0"}, {Name: "node-24"},
-	{Name: "php-8.3"}, {Name: "php-8.4"},
-	{Name: "dotnet-8"}, {Name: "dotnet-9"}, {Name: "dotnet-10"},
-	{Name: "python-3.11"}, {Name: "python-3.12"}, {Name: "python-3.13"}, {Name: "python-3.14"},
-	{Name: "nginx"}, {Name: "openclaw"}, {Name: "ubuntu-systemd"},
+	{Name: "ubuntu"},
+	{Name: "copilot"},
+	{Name: "claude"},
+	{Name: "node-22", User: "0"},
+	{Name: "node-24"},
+	{Name: "php-8.3"},
+	{Name: "php-8.4"},
+	{Name: "dotnet-8"},
+	{Name: "dotnet-9"},
+	{Name: "dotnet-10"},
+	{Name: "python-3.11"},
+	{Name: "python-3.12"},
+	{Name: "python-3.13"},
+	{Name: "python-3.14"},
+	{Name: "nginx"},
+	{Name: "openclaw"},
+	{Name: "ubuntu-systemd"},
 }
 
 // Catalogue is the images that can be named.
 type Catalogue struct {
 	// Source is [SourceSnapshot] or [SourceService].
 	Source string
-	// Date is the day of the list, as in 2026-10-04.
+	// Date is the day of the list, as in 2026-10-04, and empty for one that was just
+	// asked for.
 	Date   string
 	Images []Image
 }
@@ -92,11 +104,11 @@ func (c Catalogue) Find(name string) (Image, error) {
 	}
 	f := sandbox.Finding{
 		Code: sandbox.CodeImagePrebuiltUnknown, Path: sandbox.Path("name"), Found: sandbox.Echo(name),
-		Required: "one of " + strings.Join(c.Names(), ", ") + " (" + c.Source + " of " + c.Date + ")",
+		Required: "one of " + strings.Join(c.Names(), ", ") + " (" + c.origin() + ")",
 		Remedy:   "choose one of those",
 	}
 	if len(c.Images) == 0 {
-		f.Required = "a name of the catalogue, which is empty (" + c.Source + " of " + c.Date + ")"
+		f.Required = "a name of the catalogue, which is empty (" + c.origin() + ")"
 		f.Remedy = "name an image by reference"
 	}
 	near := c.near(name)
@@ -110,6 +122,13 @@ func (c Catalogue) Find(name string) (Image, error) {
 		f.Remedy = "did you mean " + quoted(near) + "?"
 	}
 	return Image{}, f.Refusal(nil)
+}
+
+func (c Catalogue) origin() string {
+	if c.Date == "" {
+		return c.Source
+	}
+	return c.Source + " of " + c.Date
 }
 
 // nearest is how many names are proposed.

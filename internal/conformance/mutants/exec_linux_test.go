@@ -17,10 +17,14 @@ import (
 // wraps changes how a real engine starts and how its guests run programs.
 type wraps struct {
 	*process.Engine
+	ask  func(req *engine.StartRequest)
 	exec func(ctx context.Context, run engine.Execer, req engine.ExecRequest) (int, error)
 }
 
 func (w *wraps) Start(ctx context.Context, req engine.StartRequest) (engine.Started, error) {
+	if w.ask != nil {
+		w.ask(&req)
+	}
 	started, err := w.Engine.Start(ctx, req)
 	if err == nil && w.exec != nil {
 		run, ok := started.Guest.(engine.Execer)

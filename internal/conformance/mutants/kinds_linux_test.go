@@ -6,5 +6,5 @@ type kind struct {
 }
 
 func kinds() []kind {
-	return []kind{{"layer", layerMutants}, {"engine", engineMutants}, {"real", realMutants}, {"exec", execMutants}, {"sandbox", wallMutants}, {"host", hostMutants}}
+	return []kind{{"layer", layerMutants}, {"engine", engineMutants}, {"real", realMutants}, {"exec", execMutants}, {"sandbox", wallMutants}, {"host", hostMutants}, {"proxy", proxyMutants}, {"outlet", outletMutants}}
 }

@@ -25,11 +25,11 @@ func TestEveryBackendConformsAndThePageSaysSo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("every backend is attacked, gVisor too, which is long; make test does")
 	}
-	gvisor := overProcess(t, onGVisor(t, config(t)), nil)
+	gvisor := withEgress(t, onGVisor(t, config(t)), nil)
 	gvisor.Except = onGVisorExcept()
 	columns := []column{
 		{name: "wasm", subject: overWASM(t)},
-		{name: "process", subject: overProcess(t, config(t), nil)},
+		{name: "process", subject: withEgress(t, config(t), nil)},
 		{name: "process on gVisor", subject: gvisor},
 	}
 	for i := range columns {
@@ -104,6 +104,12 @@ or, in Go, with ` + "`sandboxtest.Run`" + `. A probe that needs a capability whi
 does not have is skipped and says so; an attack that could not be staged counts as a
 failure.
 
+The EGRESS suites give each sandbox rules and an internet that is made for the run:
+names, public addresses and servers with certificates, in the attacker's own process.
+What has to be refused is first seen to answer whoever is not confined, and beside
+each refusal something is allowed. A guarantee that a backend declares, and that no
+probe shows, counts as a failure.
+
 ## Backends
 
 `)
@@ -151,6 +157,10 @@ func kindWord(kind string) string {
 	switch kind {
 	case "exec":
 		return "way programs are run"
+	case "proxy":
+		return "egress proxy"
+	case "outlet":
+		return "way to the egress proxy"
 	case "real":
 		return "layer in front of a real sandbox"
 	}

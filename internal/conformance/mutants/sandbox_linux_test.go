@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -206,6 +207,10 @@ func standInFor(t *testing.T, change string) string {
 		}
 	}
 	path := filepath.Join(dir, standIn+change)
+	// A program that is forked meanwhile would hold the file open for writing, and it
+	// could not be run.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	from, err := os.Open(self)
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package mutants_test
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +53,24 @@ var bubblewraps = map[string]func(args []string) []string{
 	"device": func(a []string) []string {
 		return before(a, "--remount-ro", "--dev-bind", beside("extra"), "/dev/extra")
 	},
+	"shared-socket": func(a []string) []string {
+		for i := range a {
+			if i > 0 && a[i] == "/run/egress/proxy.sock" {
+				a = slices.Clone(a)
+				a[i-1] = string(firstOf("socket", []byte(a[i-1])))
+			}
+		}
+		return a
+	},
+	"shared-trust": func(a []string) []string {
+		for i := range a {
+			if i > 0 && a[i] == "/run/egress/ca.pem" {
+				a = slices.Clone(a)
+				a[i-1] = handOver(firstOf("trust", taken(a[i-1])))
+			}
+		}
+		return a
+	},
 	"capabilities": func(a []string) []string {
 		return before(without(a, 1, "--cap-drop"), "--remount-ro", "--cap-add", "ALL")
 	},
@@ -64,6 +83,44 @@ func beside(name string) string {
 		return name
 	}
 	return filepath.Join(filepath.Dir(path), name)
+}
+
+// firstOf answers what the first sandbox was given of this kind.
+func firstOf(kind string, given []byte) []byte {
+	f, err := os.OpenFile(beside(kind), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+	if err == nil {
+		_, err = f.Write(given)
+		_ = f.Close()
+		if err == nil {
+			return given
+		}
+	}
+	if kept, err := os.ReadFile(beside(kind)); err == nil {
+		return kept
+	}
+	return given
+}
+
+// taken is what a descriptor of this process holds.
+func taken(descriptor string) []byte {
+	fd, err := strconv.Atoi(descriptor)
+	if err != nil {
+		return nil
+	}
+	content, _ := io.ReadAll(os.NewFile(uintptr(fd), "given"))
+	return content
+}
+
+// handOver makes a descriptor that holds content, for the program that this process
+// becomes.
+func handOver(content []byte) string {
+	fd, err := unix.MemfdCreate("given", 0)
+	if err != nil {
+		return ""
+	}
+	_, _ = unix.Write(fd, content)
+	_, _ = unix.Seek(fd, 0, io.SeekStart)
+	return strconv.Itoa(fd)
 }
 
 // without takes an option and its values out.

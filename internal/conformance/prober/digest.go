@@ -5,6 +5,6 @@ package prober
 // digests are what the embedded programs must be, unpacked: the lower-case
 // hexadecimal SHA-256 and the size in bytes.
 var digests = map[string]digest{
-	"amd64": {"00a9fefea31a0677ddc25901455ec6621d91cab5f7b3d06b82f25e9e454b768b", 2515106},
-	"arm64": {"c109ab554283e24e3a9e6e0455d88a869f3a3411f6e5d0f63ec14185ebc5d076", 2424994},
+	"amd64": {"4b4fc7a0b3779460afbe2f907a613a121031c1af328a5b2ab45aa0d5ced0cb61", 5423266},
+	"arm64": {"82f20096c4d1c1f49b293344767e6a00e60985abf2efdd7f72cf6cb65398998d", 5046434},
 }

@@ -14,6 +14,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -40,6 +41,13 @@ type Config struct {
 	// programs can read at the same place. Neither may hold sockets or named pipes.
 	RootFS string
 	Show   []string
+
+	// Images gives each sandbox a root of its own, and says what it is made from;
+	// see [Image] and [RootGuest]. Without it sandboxes are one user, and are not
+	// made from images. A sandbox whose programs run as somebody else takes two of
+	// Users. Its root file system is in memory, of WorkBytes and TmpBytes together,
+	// with the work directory and /tmp in it.
+	Images Images
 
 	// MemoryBytes bounds all memory of a sandbox, its files included; 0 is 1 GiB.
 	// Processes bounds its processes and threads; 0 is 256. CPUPercent bounds its
@@ -173,7 +181,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Notice == nil {
 		c.Notice = func(string) {}
 	}
-	return c, c.checkPaths()
+	return c, errors.Join(c.checkImages(), c.checkPaths())
 }
 
 // leastMemory is what a sandbox needs for itself.

@@ -22,6 +22,12 @@ type EgressConfig struct {
 	// observer has been told everything.
 	Observer func(id string) egress.Observer
 
+	// Judge is asked, when a sandbox with an allowlist starts, who admits its requests
+	// in the place of its rules; a nil function or a nil answer is the rules. It is
+	// for emulators of services whose policies are no unions of rules: then the rules
+	// say no more than whose TLS is opened. The name is the one of the start.
+	Judge func(name string) EgressJudge
+
 	// Resolver looks up the names that rules admit; nil asks the servers of
 	// /etc/resolv.conf, without a search list or a hosts file.
 	Resolver EgressResolver
@@ -36,8 +42,31 @@ type EgressConfig struct {
 	// have to lead to public addresses.
 	Connect func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 
+	// Upstream is the proxy of this machine's network, where there is no other way
+	// out; nil is none, whatever the environment says. It cannot stand beside Connect.
+	Upstream *EgressUpstream
+
 	// Together bounds what all sandboxes use together.
 	Together EgressBounds
+}
+
+// EgressJudge admits requests. One without a method is a connection of which nothing
+// more is seen: admitting it admits whatever is asked for through it.
+type EgressJudge interface {
+	Admits(r egress.Request) bool
+}
+
+// EgressUpstream is a proxy that servers are reached through. What rules admit does
+// not change by it: names are looked up and addresses judged before, and it is
+// asked for the judged address, never for a name. Its own address is nothing that a
+// sandbox can reach.
+type EgressUpstream struct {
+	// URL is a scheme, a host and a port, such as http://proxy.example.com:3128, or
+	// https where it speaks TLS. It holds no user and no password.
+	URL string
+	// Authorization gives the value of Proxy-Authorization, for each connection anew;
+	// nil sends none. Nobody but the proxy gets to see it.
+	Authorization func(context.Context) (string, error)
 }
 
 // EgressResolver gives the addresses of a rooted name, such as "api.example.com.".

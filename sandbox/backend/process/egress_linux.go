@@ -37,6 +37,7 @@ type outlet struct {
 	env    []string  // what its programs are told
 	files  view.View // what it sees of it
 	tells  egress.Observer
+	rules  *egress.Set
 	served sync.WaitGroup
 	lost   chan struct{} // closed when the proxy ended by itself
 }
@@ -54,12 +55,12 @@ func (e *Engine) openOutlet(ctx context.Context, g *guest, spec sandbox.Egress) 
 	if err != nil {
 		return nil, err
 	}
-	config, err := e.proxyConfig(g.id)
+	config, err := e.proxyConfig(g.id, g.name)
 	if err != nil {
 		return nil, err
 	}
 	config.Rules = rules
-	o := &outlet{lost: make(chan struct{}), tells: config.Observer}
+	o := &outlet{lost: make(chan struct{}), tells: config.Observer, rules: rules}
 	if o.proxy, err = egressproxy.New(config); err != nil {
 		return nil, err
 	}
@@ -188,7 +189,16 @@ func (o *outlet) close(ctx context.Context) error {
 		return nil
 	}
 	err := o.proxy.Close(ctx)
-	o.served.Wait() // the proxy has closed the listener
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		o.served.Wait() // the proxy has closed the listener
+	}()
+	select {
+	case <-served:
+	case <-ctx.Done(): // an observer, or what connects for the host, does not come back
+		return errors.Join(err, fmt.Errorf("end the egress proxy of a sandbox: %w", context.Cause(ctx)))
+	}
 	if o.socket != nil {
 		err = errors.Join(err, o.socket.Close())
 	}
@@ -209,18 +219,23 @@ func admit(socket *egressproxy.Socket, user *user) error {
 }
 
 // proxyConfig is what the sandbox's proxy is made of, without its rules.
-func (e *Engine) proxyConfig(id string) (egressproxy.Config, error) {
+func (e *Engine) proxyConfig(id, name string) (egressproxy.Config, error) {
 	c := e.config.Egress
 	roots, err := c.roots()
 	if err != nil {
 		return egressproxy.Config{}, err
 	}
-	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: roots, Connect: c.Connect}
+	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: roots, Connect: c.Connect, Upstream: c.upstream()}
 	if c.Resolver != nil {
 		config.Resolver = c.Resolver
 	}
 	if c.Observer != nil {
 		config.Observer = c.Observer(id)
+	}
+	if c.Judge != nil {
+		if judge := c.Judge(name); judge != nil {
+			config.Judge = judge
+		}
 	}
 	return config, nil
 }

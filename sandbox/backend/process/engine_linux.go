@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -15,7 +14,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/cgroup"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/gvisor"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/launch"
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/view"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -43,8 +41,12 @@ var _ engine.Engine = (*Engine)(nil)
 // cleanupTime bounds what must be done although a caller's context has ended.
 const cleanupTime = 30 * time.Second
 
-// Access says that the guest's kernel resolves paths in one step, as the guest.
+// Access says that the guest's kernel resolves paths in one step, as the guest; or
+// as its root, then also through links.
 func (e *Engine) Access() []engine.Access {
+	if e.config.Images != nil {
+		return guestagent.RootAccess()
+	}
 	return []engine.Access{{As: sandbox.PrincipalGuest, Links: engine.Beneath}}
 }
 
@@ -54,7 +56,7 @@ func (e *Engine) Abilities() engine.Abilities { return engine.Abilities{Exec: tr
 // Start answers the sandbox of that name.
 func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Started, error) {
 	switch {
-	case !req.Image.IsZero():
+	case !req.Image.IsZero() && e.config.Images == nil:
 		return engine.Started{}, errors.New("process sandboxes are not made from images")
 	case req.Egress.Mode > sandbox.EgressAllowlist:
 		return engine.Started{}, fmt.Errorf("process sandboxes have no network of their own: egress mode %v cannot be served", req.Egress.Mode)
@@ -140,14 +142,22 @@ func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (
 		}
 	}()
 	request := launch.Request{Dir: req.WorkDir, Limits: e.rlimits()}
+	if g.root, err = e.root(ctx, req.Image); err != nil {
+		return nil, err
+	}
 	if g.user, err = e.host.users.take(); err != nil {
 		return nil, err
+	}
+	if err := g.root.admit(e.host.users); err != nil {
+		return nil, err
+	}
+	if request.Root = g.root.request(g.user, e.config.rootBytes()); request.Root != nil {
+		request.Dir = "/" // the other is yet to be made
 	}
 	if g.outlet, err = e.openOutlet(ctx, g, req.Egress); err != nil {
 		return nil, err
 	}
-	sees := slices.Concat(e.host.view, g.outlet.shown())
-	if request.View, err = view.Make(sees, req.WorkDir, e.config.sizes()); err != nil {
+	if request.View, err = e.sees(g, req.WorkDir); err != nil {
 		return nil, err
 	}
 	request.Credential = g.user.credential()
@@ -160,11 +170,14 @@ func (e *Engine) make(ctx context.Context, id uint64, req engine.StartRequest) (
 	if g.sandbox, err = e.host.launcher.Launch(ctx, request); err != nil {
 		return nil, err
 	}
-	g.Client, err = guestagent.Connect(ctx, g.sandbox.Out, g.sandbox.In, guestagent.Options{})
+	g.Client, err = guestagent.Connect(ctx, g.sandbox.Out, g.sandbox.In, g.root.options())
 	if err != nil {
 		if words := g.sandbox.Words(); words != "" {
 			err = fmt.Errorf("%w (%.300q)", err, words)
 		}
+		return nil, err
+	}
+	if err := g.root.furnish(ctx, g.Client, req.WorkDir); err != nil {
 		return nil, err
 	}
 	return g, g.outlet.connect(ctx, g.Client)
@@ -183,6 +196,9 @@ func (c Config) limits() cgroup.Limits {
 func (e *Engine) rlimits() launch.Limits {
 	c := e.config
 	limits := launch.Limits{Processes: c.Processes, FileBytes: max(c.WorkBytes, c.TmpBytes, c.SharedBytes)}
+	if c.Images != nil {
+		limits.FileBytes = max(c.rootBytes(), c.SharedBytes)
+	}
 	if e.host.group == nil {
 		// A runtime that reserves its memory beforehand has this much counted at
 		// its start, whatever it uses.

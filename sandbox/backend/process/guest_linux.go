@@ -29,6 +29,7 @@ type guest struct {
 	egress  sandbox.Egress
 
 	user    *user
+	root    *root // nil for a guest that is one user
 	group   *cgroup.Group
 	sandbox *launch.Sandbox
 	outlet  *outlet // nil without a network
@@ -72,12 +73,21 @@ func (g *guest) lost() bool {
 // memory is [engine.ErrMemory]; with gVisor the kernel can only kill the sandbox,
 // and it is [engine.ErrGone] too.
 func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
+	return g.run(ctx, cmd, g.Client.Exec)
+}
+
+// run gives a program what all have, and tells what ended it.
+func (g *guest) run(ctx context.Context, cmd engine.ExecRequest, exec func(context.Context, engine.ExecRequest) (int, error)) (int, error) {
 	if g.outlet.ended() {
 		return 0, engine.ErrNoEgress
 	}
-	cmd.Env = environment(g.workDir, g.outlet.variables(), cmd.Env)
+	if g.root != nil {
+		cmd.Env, cmd.Dir = g.root.variables(g.outlet.variables(), cmd.Env), g.root.dir(cmd.Dir)
+	} else {
+		cmd.Env = environment(g.workDir, g.outlet.variables(), cmd.Env)
+	}
 	before := g.memoryKills()
-	code, err := g.Client.Exec(ctx, cmd)
+	code, err := exec(ctx, cmd)
 	const killed = 128 + 9
 	if err == nil && code == killed && g.memoryKills() > before {
 		return code, fmt.Errorf("%w: the kernel killed it", engine.ErrMemory)
@@ -138,6 +148,7 @@ func (g *guest) remove(ctx context.Context) error {
 		return fmt.Errorf("remove a sandbox: %w", err)
 	}
 	g.user.giveBack()
+	g.root.giveBack()
 	g.removed = true
 	return nil
 }

@@ -24,6 +24,7 @@ const (
 	asCrashHost = "PROCESS_TEST_CRASH_HOST" // a host that works until it is killed; the value is its state directory
 	asUser      = "PROCESS_TEST_AS_USER"    // these tests under an ordinary user; the value is its directory
 	withGVisor  = "PROCESS_TEST_RUNSC"      // these tests with gVisor; the value is the path of runsc
+	withRoot    = "PROCESS_TEST_IMAGE_USER" // these tests with guests that have a root of their own; the value is whom programs run as
 	hostSecret  = "PROCESS_TEST_SECRET"
 )
 
@@ -87,6 +88,9 @@ func testConfig(tb testing.TB) Config {
 		return c
 	}
 	needBubblewrap(tb)
+	if user := os.Getenv(withRoot); user != "" {
+		c.Images = func(context.Context, sandbox.Image) (Image, error) { return Image{Machine: true, User: user}, nil }
+	}
 	return c
 }
 
@@ -223,6 +227,12 @@ func (b box) upload(path, source string) {
 	info, err := f.Stat()
 	if err != nil {
 		b.t.Fatal(err)
+	}
+	if b.root != nil { // then the file is not the program's to change
+		if err := b.WriteMode(b.t.Context(), b.ref(path), f, info.Size(), 0o755); err != nil {
+			b.t.Fatal(err)
+		}
+		return
 	}
 	if err := b.Write(b.t.Context(), b.ref(path), f, info.Size()); err != nil {
 		b.t.Fatal(err)

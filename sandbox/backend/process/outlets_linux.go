@@ -41,6 +41,9 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 	if _, err := c.Egress.roots(); err != nil {
 		return o, err
 	}
+	if err := c.Egress.checkUpstream(); err != nil {
+		return o, err
+	}
 	if c.Users.Count == 0 {
 		o.in = stateDir
 		return o, nil
@@ -73,6 +76,34 @@ func (c EgressConfig) roots() (*x509.CertPool, error) {
 		}.Refusal(nil)
 	}
 	return roots, nil
+}
+
+// upstream is the proxy of the network; nil is none.
+func (c EgressConfig) upstream() *egressproxy.Upstream {
+	if c.Upstream == nil {
+		return nil
+	}
+	return &egressproxy.Upstream{URL: c.Upstream.URL, Authorization: c.Upstream.Authorization}
+}
+
+func (c EgressConfig) checkUpstream() error {
+	if c.Upstream == nil {
+		return nil
+	}
+	refused := sandbox.Finding{
+		Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("Egress", "Upstream"),
+		Found:    "a URL that is not one of a proxy", // it may hold a password
+		Required: "a scheme, a host and a port, such as http://proxy.example.com:3128",
+		Remedy:   "give the URL without anything else, and credentials in Authorization",
+	}
+	if c.Connect != nil {
+		refused.Found, refused.Required, refused.Remedy = "Connect beside it", "one way to servers", "leave one of them out"
+		return refused.Refusal(nil)
+	}
+	if err := c.upstream().Check(); err != nil {
+		return refused.Refusal(err)
+	}
+	return nil
 }
 
 // of is the directory of a host of this id, or empty.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/guestroot"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/view"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -72,6 +73,9 @@ func (c Config) trial() Config {
 		c.MemoryBytes = leastMemoryGVisor
 	}
 	c.TmpBytes = 2 * trialWrite
+	if c.Images != nil {
+		c.Images = trialImage
+	}
 	return c
 }
 
@@ -88,7 +92,8 @@ func (e *Engine) probeWalls(ctx context.Context, g *guest, report *Report) error
 	if e.host.runsc != nil {
 		e.probeGVisor(ctx, g, report)
 	} else {
-		report.add("capabilities", zero(status["CapEff"]) && zero(status["CapPrm"]) && zero(status["CapBnd"]),
+		want := g.root.capabilities()
+		report.add("capabilities", status["CapEff"] == want && status["CapPrm"] == want && status["CapBnd"] == want,
 			"effective "+status["CapEff"]+", bounding "+status["CapBnd"], "replace this bubblewrap")
 	}
 	devices, err := os.ReadFile("/proc/" + strconv.Itoa(g.sandbox.PID) + "/net/dev")
@@ -184,7 +189,7 @@ func (e *Engine) shows(place string) bool {
 			return true
 		}
 	}
-	return view.Within(sandbox.DefaultWorkDir, place) || place == "/tmp"
+	return view.Within(sandbox.DefaultWorkDir, place) || place == "/tmp" || e.config.Images != nil && guestroot.Has(place)
 }
 
 // probeLimits tries what the cgroup enforces; the sandbox does not survive it.

@@ -75,6 +75,11 @@ func (r *Report) declare(config Config, version string) {
 	case r.held():
 		d.Isolation = sandbox.IsolationContainer
 	}
+	if config.Images != nil {
+		// Paths are resolved by the kernel in one step, without a link.
+		d.WriteAuthority = sandbox.WriteAuthorityRootConfined
+		d.ImageSources = sandbox.SetOf(sandbox.ImageSources()...)
+	}
 	d.IsolationEvidence = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: r.reference(version)}
 	r.declareEgress(&d)
 	ceiling := sandbox.DefaultTransferLimits()

@@ -62,8 +62,9 @@ func (o observer) Observe(e egress.Event) {
 func (w *Writer) Observe(e egress.Event) { w.Write(Entry{Event: e}) }
 
 // Write writes one entry. One that makes too long a line is written as a summary,
-// without what was asked for, and an end of a tunnel not at all. Errors are told by [Writer.Close]; after the first,
-// which may have left half a line behind, nothing is written any more.
+// without what was asked for, and an end of a tunnel not at all. Errors are told by
+// [Writer.Close]; after the first, which may have left half a line behind, nothing is
+// written any more.
 func (w *Writer) Write(e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

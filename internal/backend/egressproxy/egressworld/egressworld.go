@@ -17,9 +17,11 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -130,6 +132,13 @@ func (w *World) Dials() []netip.AddrPort {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append([]netip.AddrPort(nil), w.dials...)
+}
+
+// Places are where the servers really listen, as ADDRESS:PORT of this machine.
+func (w *World) Places() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Values(w.places))
 }
 
 // Forget forgets lookups and dials.

@@ -28,6 +28,7 @@ type Agent struct {
 	removals chan struct{} // and for each that removes
 	ownProc  bool
 	forward  forwards
+	stops    stops
 }
 
 // Main is the whole program. It answers the status to exit with.
@@ -91,6 +92,18 @@ func (a *Agent) answer(c *serve.Call) ([]byte, error) {
 			return nil, errInvalid
 		}
 		return done, a.relay(f)
+	case wire.OpUnpack, wire.OpPack:
+		t, err := wire.ParseTree(c.Message)
+		if err != nil {
+			return nil, errInvalid
+		}
+		return done, a.move(c, t)
+	case wire.OpHold:
+		h, err := wire.ParseHold(c.Message)
+		if err != nil {
+			return nil, errInvalid
+		}
+		return done, a.stops.hold(h.Release)
 	}
 	f, err := wire.ParseFile(c.Message)
 	if err != nil {
@@ -102,14 +115,17 @@ func (a *Agent) answer(c *serve.Call) ([]byte, error) {
 func (a *Agent) file(c *serve.Call, f wire.File) ([]byte, error) {
 	switch c.Op {
 	case wire.OpStat:
-		i, err := a.stat(f.Path)
+		i, err := a.stat(f)
 		return i.Result(), err
+	case wire.OpLook:
+		d, err := a.look(f)
+		return d.Result(), err
 	case wire.OpOpen:
 		return done, a.read(c, f)
 	case wire.OpWrite:
 		return done, a.write(c, f)
 	case wire.OpMkdir:
-		return done, a.mkdir(f.Path)
+		return done, a.mkdir(f)
 	case wire.OpList:
 		return done, a.list(c, f)
 	case wire.OpRemove:

@@ -60,9 +60,12 @@ func (a *Agent) start(e wire.Exec, s *stdio) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.give(e.As); err != nil {
+		return nil, err
+	}
 	p, err := a.reaper.start(file, e.Args, &syscall.ProcAttr{
 		Dir: e.Dir, Env: e.Env, Files: s.childs(),
-		Sys: &syscall.SysProcAttr{Setsid: true},
+		Sys: &syscall.SysProcAttr{Setsid: true, Credential: credential(e.As)},
 	})
 	s.closeChilds()
 	if err != nil {

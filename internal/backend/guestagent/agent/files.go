@@ -24,9 +24,9 @@ func info(st *unix.Stat_t) wire.Info {
 	}
 }
 
-func (a *Agent) stat(path string) (wire.Info, error) {
+func (a *Agent) stat(f wire.File) (wire.Info, error) {
 	defer a.enterKernel()()
-	fd, err := a.tree.open(path, unix.O_PATH)
+	fd, err := a.treeFor(f).open(f.Path, unix.O_PATH)
 	if err != nil {
 		return wire.Info{}, err
 	}
@@ -40,9 +40,9 @@ func (a *Agent) stat(path string) (wire.Info, error) {
 
 // openFile opens a regular file and never waits for one that is not: neither a
 // pipe without a writer nor a lease that somebody holds.
-func (a *Agent) openFile(path string) (fd int, _ wire.Info, err error) {
+func (a *Agent) openFile(f wire.File) (fd int, _ wire.Info, err error) {
 	defer a.enterKernel()()
-	fd, err = a.tree.open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
+	fd, err = a.treeFor(f).open(f.Path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return -1, wire.Info{}, err
 	}
@@ -63,7 +63,7 @@ func (a *Agent) read(c *serve.Call, f wire.File) error {
 	if err := c.Open(wire.StreamOut, f.Window); err != nil {
 		return err
 	}
-	fd, i, err := a.openFile(f.Path)
+	fd, i, err := a.openFile(f)
 	if err != nil {
 		return err
 	}
@@ -95,17 +95,21 @@ func (a *Agent) sendPart(c *serve.Call, fd, room int) (int, error) {
 	return n, c.Send(wire.StreamOut, chunk, n)
 }
 
-func (a *Agent) mkdir(path string) error {
-	if path == "/" {
+func (a *Agent) mkdir(f wire.File) error {
+	if f.Path == "/" {
 		return nil
 	}
 	defer a.enterKernel()()
-	dir, name, err := a.tree.parent(path)
+	dir, name, err := a.treeFor(f).parent(f.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = unix.Close(dir) }()
 	err = unix.Mkdirat(dir, name, 0o755)
+	if err == nil && f.SetMode {
+		// Past the mask, which the usual mode is within.
+		return unix.Fchmodat(dir, name, f.Mode, 0)
+	}
 	if !errors.Is(err, unix.EEXIST) {
 		return err
 	}

@@ -57,7 +57,7 @@ func (a *Agent) list(c *serve.Call, f wire.File) error {
 	if err := c.Open(wire.StreamOut, f.Window); err != nil {
 		return err
 	}
-	fd, err := a.openList(f.Path)
+	fd, err := a.openList(f)
 	if err != nil {
 		return err
 	}
@@ -85,9 +85,9 @@ func (a *Agent) list(c *serve.Call, f wire.File) error {
 	return sendAll(c, pending)
 }
 
-func (a *Agent) openList(path string) (int, error) {
+func (a *Agent) openList(f wire.File) (int, error) {
 	defer a.enterKernel()()
-	return a.tree.open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
+	return a.treeFor(f).open(f.Path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK)
 }
 
 func describe(dir int, name string, kind byte) (wire.Info, error) {

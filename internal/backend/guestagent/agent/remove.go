@@ -22,7 +22,7 @@ func (a *Agent) remove(c *serve.Call, f wire.File) error {
 		return errCancelled
 	}
 	defer func() { <-a.removals }()
-	dir, name, err := a.tree.parent(f.Path)
+	dir, name, err := a.treeFor(f).parent(f.Path)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ var (
 	errCancelled  = errStatus(wire.StatusCancelled)
 	errSize       = errStatus(wire.StatusSize)
 	errInvalid    = errStatus(wire.StatusInvalid)
+	errStatusBusy = errStatus(wire.StatusBusy)
 )
 
 // dirError is about a program's working directory, not the program.

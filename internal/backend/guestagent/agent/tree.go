@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/guestagent/wire"
 )
 
 // Nothing on the way to a file may be a link, from "/" on, so that no path leads
@@ -21,6 +23,17 @@ type tree struct {
 	// walks: the kernel has no openat2, as gVisor has not, and the path is gone
 	// down one directory at a time with the same outcome.
 	walks bool
+	// follows: links lead the way to a path's last component, as the guest's own
+	// programs are led; only those of /proc that lead to what a process holds are
+	// refused, since that process would be this one.
+	follows bool
+}
+
+// treeFor is the tree as the operation wants it resolved.
+func (a *Agent) treeFor(f wire.File) tree {
+	t := a.tree
+	t.follows = f.Follow
+	return t
 }
 
 func openTree() (tree, error) {
@@ -57,11 +70,15 @@ func relative(path string) (string, error) {
 // open opens what stands at the path with those flags, its last component not
 // followed either.
 func (t tree) open(path string, flags int) (fd int, err error) {
+	return t.openLast(path, flags|unix.O_NOFOLLOW)
+}
+
+func (t tree) openLast(path string, flags int) (fd int, err error) {
 	rest, err := relative(path)
 	if err != nil {
 		return -1, err
 	}
-	flags |= unix.O_NOFOLLOW | unix.O_CLOEXEC
+	flags |= unix.O_CLOEXEC
 	fd, err = t.resolve(rest, flags)
 	if errors.Is(err, unix.ENOTDIR) && flags&unix.O_DIRECTORY != 0 {
 		return -1, t.whyNoDirectory(rest)
@@ -70,12 +87,16 @@ func (t tree) open(path string, flags int) (fd int, err error) {
 }
 
 func (t tree) resolve(rest string, flags int) (int, error) {
-	if t.walks {
+	how := unix.OpenHow{Flags: uint64(flags), Resolve: beneath}
+	switch {
+	case t.follows && t.walks:
+		return -1, unix.ENOSYS
+	case t.follows:
+		how.Resolve = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS
+	case t.walks:
 		return t.walk(rest, flags)
 	}
-	return retry(func() (int, error) {
-		return unix.Openat2(t.root, rest, &unix.OpenHow{Flags: uint64(flags), Resolve: beneath})
-	})
+	return retry(func() (int, error) { return unix.Openat2(t.root, rest, &how) })
 }
 
 // whyNoDirectory tells a link from anything else where a directory was to be: the
@@ -150,7 +171,11 @@ func (t tree) parent(path string) (dir int, name string, err error) {
 	if _, err := relative("/" + name); err != nil {
 		return -1, "", err
 	}
-	dir, err = t.open(path[:max(at, 1)], unix.O_PATH|unix.O_DIRECTORY)
+	flags := unix.O_PATH | unix.O_DIRECTORY
+	if !t.follows {
+		flags |= unix.O_NOFOLLOW
+	}
+	dir, err = t.openLast(path[:max(at, 1)], flags)
 	return dir, name, err
 }
 

@@ -24,7 +24,7 @@ type newFile struct {
 // write receives the content beside what it replaces and renames it at the end,
 // so that what stood there stands until all of the new content is there.
 func (a *Agent) write(c *serve.Call, f wire.File) error {
-	to, err := a.create(f.Path)
+	to, err := a.create(f)
 	if err != nil {
 		return err
 	}
@@ -41,14 +41,17 @@ func (a *Agent) write(c *serve.Call, f wire.File) error {
 	return to.keep()
 }
 
-func (a *Agent) create(path string) (*newFile, error) {
+func (a *Agent) create(f wire.File) (*newFile, error) {
 	defer a.enterKernel()()
-	dir, name, err := a.tree.parent(path)
+	dir, name, err := a.treeFor(f).parent(f.Path)
 	if err != nil {
-		return nil, notRegularRoot(path, err)
+		return nil, notRegularRoot(f.Path, err)
 	}
 	to := &newFile{dir: dir, name: name, temp: tempName(), fd: -1}
-	mode, err := replaceable(dir, name)
+	mode, owner, err := replaceable(dir, name)
+	if f.SetMode {
+		mode = f.Mode
+	}
 	if err == nil {
 		to.fd, err = retry(func() (int, error) {
 			return unix.Openat(dir, to.temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, mode)
@@ -57,6 +60,10 @@ func (a *Agent) create(path string) (*newFile, error) {
 	if err != nil {
 		to.drop()
 		return nil, err
+	}
+	if owner != nil {
+		// Another's file stays its owner's: only a guest's root comes here.
+		_ = unix.Fchown(to.fd, int(owner.UID), int(owner.GID))
 	}
 	if mode != newMode {
 		// A mode beside the usual is what the guest gave the old file, often to
@@ -75,23 +82,27 @@ func notRegularRoot(path string, err error) error {
 
 const newMode = 0o644
 
-// replaceable answers the permissions that the file's replacement is to have.
-func replaceable(dir int, name string) (mode uint32, err error) {
+// replaceable answers the permissions that the file's replacement is to have, and
+// its owner where that is somebody else.
+func replaceable(dir int, name string) (mode uint32, owner *wire.User, err error) {
 	var st unix.Stat_t
 	err = unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return newMode, nil
+		return newMode, nil, nil
 	case err != nil:
-		return 0, err
+		return 0, nil, err
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		return st.Mode & 0o777, nil
+		if unix.Geteuid() == 0 && (st.Uid != 0 || st.Gid != 0) {
+			owner = &wire.User{UID: st.Uid, GID: st.Gid}
+		}
+		return st.Mode & 0o777, owner, nil
 	case unix.S_IFLNK:
-		return 0, unix.ELOOP
+		return 0, nil, unix.ELOOP
 	default:
-		return 0, errNotRegular
+		return 0, nil, errNotRegular
 	}
 }
 

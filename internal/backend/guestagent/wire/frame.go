@@ -17,7 +17,7 @@ import (
 
 // Version is in the first frame of each side; they must agree exactly, since the
 // host brings the agent along.
-const Version = 1
+const Version = 2
 
 // The bounds of payloads, in bytes. MaxRequest is above what Linux takes as
 // arguments and environment together.
@@ -25,7 +25,7 @@ const (
 	HeaderSize = 16
 	MaxChunk   = 256 << 10
 	MaxRequest = 4 << 20
-	MaxResult  = 1 << 10
+	MaxResult  = 8 << 10 // a link's target is the longest thing to say
 	MaxCredit  = 1 << 20
 	// FirstCredit is what a host may send of a call's stream before it is granted
 	// any, so that what is small needs no answer first.

@@ -33,11 +33,15 @@ const (
 	OpList
 	OpRemove
 	OpForward
+	OpLook
+	OpUnpack
+	OpPack
+	OpHold
 )
 
 // SplitRequest takes the operation off a request's payload.
 func SplitRequest(payload []byte) (Op, []byte, error) {
-	if len(payload) == 0 || payload[0] < byte(OpExec) || payload[0] > byte(OpForward) {
+	if len(payload) == 0 || payload[0] < byte(OpExec) || payload[0] > byte(OpHold) {
 		return 0, nil, malformed("a request for no operation")
 	}
 	return Op(payload[0]), payload[1:], nil
@@ -55,6 +59,15 @@ type Exec struct {
 	GraceMillis uint32
 	// Window is the credit of each output stream to begin with.
 	Window uint32
+	// As is who it runs as, nil for the agent's own user.
+	As *User
+}
+
+// User is numbers of the guest's own. Groups are the supplementary ones, all of
+// them.
+type User struct {
+	UID, GID uint32
+	Groups   []uint32
 }
 
 // Request is the payload.
@@ -66,15 +79,48 @@ func (e Exec) Request() []byte {
 	w.bool(e.Stdin)
 	w.u32(e.GraceMillis)
 	w.u32(e.Window)
+	w.user(e.As)
 	return w
 }
 
 // ParseExec reads what follows the operation.
 func ParseExec(message []byte) (Exec, error) {
 	r := reader{rest: message}
-	e := Exec{Args: r.texts(), Env: r.texts(), Dir: r.text(), Stdin: r.bool(), GraceMillis: r.u32(), Window: r.window()}
+	e := Exec{Args: r.texts(), Env: r.texts(), Dir: r.text(), Stdin: r.bool(), GraceMillis: r.u32(), Window: r.window(), As: r.user()}
 	return e, r.end()
 }
+
+func (w *writer) user(u *User) {
+	w.bool(u != nil)
+	if u == nil {
+		return
+	}
+	w.u32(u.UID)
+	w.u32(u.GID)
+	w.u32(uint32(len(u.Groups)))
+	for _, g := range u.Groups {
+		w.u32(g)
+	}
+}
+
+func (r *reader) user() *User {
+	if !r.bool() {
+		return nil
+	}
+	u := &User{UID: r.u32(), GID: r.u32()}
+	n := r.u32()
+	if n > MaxGroups {
+		r.fail("%d groups", n)
+		return nil
+	}
+	for range n {
+		u.Groups = append(u.Groups, r.u32())
+	}
+	return u
+}
+
+// MaxGroups is how many supplementary groups a program can have.
+const MaxGroups = 64
 
 func (r *reader) window() uint32 {
 	n := r.u32()
@@ -85,7 +131,7 @@ func (r *reader) window() uint32 {
 }
 
 // File is the message of every operation on files. Open and List stream to the
-// host; the result of Stat, and Open's reply, are an [Info].
+// host; the result of Stat, and Open's reply, are an [Info]; Look's is [Details].
 type File struct {
 	// Path is absolute and clean.
 	Path string
@@ -93,6 +139,11 @@ type File struct {
 	Size int64
 	// Recursive lets Remove remove directories.
 	Recursive bool
+	// Follow lets links lead the way to the path's last component.
+	Follow bool
+	// SetMode gives what Write or Mkdir makes the permissions of Mode.
+	SetMode bool
+	Mode    uint32
 	// Window is the credit of the output stream to begin with.
 	Window uint32
 }
@@ -103,6 +154,9 @@ func (f File) Request(op Op) []byte {
 	w.text(f.Path)
 	w.u64(uint64(f.Size))
 	w.bool(f.Recursive)
+	w.bool(f.Follow)
+	w.bool(f.SetMode)
+	w.u32(f.Mode)
 	w.u32(f.Window)
 	return w
 }
@@ -110,7 +164,10 @@ func (f File) Request(op Op) []byte {
 // ParseFile reads what follows the operation.
 func ParseFile(message []byte) (File, error) {
 	r := reader{rest: message}
-	f := File{Path: r.text(), Size: r.size(), Recursive: r.bool(), Window: r.window()}
+	f := File{Path: r.text(), Size: r.size(), Recursive: r.bool(), Follow: r.bool(), SetMode: r.bool(), Mode: r.u32(), Window: r.window()}
+	if f.Mode > 0o7777 {
+		r.fail("mode %o", f.Mode)
+	}
 	return f, r.end()
 }
 

@@ -13,12 +13,13 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	t.Parallel()
 	exec := wire.Exec{
 		Args: []string{"a", "", "\xff\x00"}, Env: []string{"A=b"}, Dir: "/d", Stdin: true, GraceMillis: 7, Window: wire.MaxCredit,
+		As: &wire.User{UID: 1, GID: 1<<32 - 1, Groups: []uint32{0, 3}},
 	}
 	op, message, err := wire.SplitRequest(exec.Request())
 	if got, parseErr := wire.ParseExec(message); op != wire.OpExec || err != nil || parseErr != nil || !reflect.DeepEqual(got, exec) {
 		t.Errorf("%+v, %v, %v", got, err, parseErr)
 	}
-	file := wire.File{Path: "/\xff", Size: 1<<63 - 1, Recursive: true, Window: 1}
+	file := wire.File{Path: "/\xff", Size: 1<<63 - 1, Recursive: true, Follow: true, SetMode: true, Mode: 0o7777, Window: 1}
 	op, message, err = wire.SplitRequest(file.Request(wire.OpWrite))
 	if got, parseErr := wire.ParseFile(message); op != wire.OpWrite || err != nil || parseErr != nil || got != file {
 		t.Errorf("%+v, %v, %v", got, err, parseErr)
@@ -27,6 +28,20 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 	op, message, err = wire.SplitRequest(forward.Request())
 	if got, parseErr := wire.ParseForward(message); op != wire.OpForward || err != nil || parseErr != nil || got != forward {
 		t.Errorf("%+v, %v, %v", got, err, parseErr)
+	}
+	tree := wire.Tree{Window: 5}
+	op, message, err = wire.SplitRequest(tree.Request(wire.OpPack))
+	if got, parseErr := wire.ParseTree(message); op != wire.OpPack || err != nil || parseErr != nil || got != tree {
+		t.Errorf("%+v, %v, %v", got, err, parseErr)
+	}
+	hold := wire.Hold{Release: true}
+	op, message, err = wire.SplitRequest(hold.Request())
+	if got, parseErr := wire.ParseHold(message); op != wire.OpHold || err != nil || parseErr != nil || got != hold {
+		t.Errorf("%+v, %v, %v", got, err, parseErr)
+	}
+	details := wire.Details{Info: wire.Info{Kind: wire.EntrySymlink}, Mode: 0o777, UID: 1, GID: 2, Modified: -3, Target: "\xff"}
+	if o, got, err := wire.ParseDetails(details.Result()); got != details || o.Status != wire.StatusOK || err != nil {
+		t.Errorf("%+v, %v", got, err)
 	}
 	bad := wire.Outcome{Status: wire.StatusOther, Dir: true, Errno: 1<<32 - 1}
 	if got, err := wire.ParseOutcome(bad.Result()); got != bad || err != nil {
@@ -104,6 +119,10 @@ func FuzzMessages(f *testing.F) {
 	f.Add(wire.Exec{Args: []string{"a"}, Env: []string{""}, Dir: "/"}.Request())
 	f.Add(wire.File{Path: "/x", Size: 3}.Request(wire.OpOpen))
 	f.Add(wire.Forward{Port: 1, Socket: "/s"}.Request())
+	f.Add(wire.Exec{Args: []string{"a"}, Dir: "/", As: &wire.User{Groups: []uint32{1}}}.Request())
+	f.Add(wire.Tree{Window: 1}.Request(wire.OpUnpack))
+	f.Add(wire.Hold{}.Request())
+	f.Add(wire.Details{Info: wire.Info{Kind: wire.EntryFile}, Target: "t"}.Result())
 	f.Add(wire.Exit{Code: 3}.Result())
 	f.Add(wire.Info{Kind: wire.EntryFile}.Result())
 	f.Add(wire.Outcome{Status: wire.StatusOther, Errno: 5}.Result())
@@ -125,12 +144,21 @@ func FuzzMessages(f *testing.F) {
 			if p, err := wire.ParseForward(message); err == nil && op == wire.OpForward {
 				same("forward", p.Request())
 			}
+			if p, err := wire.ParseTree(message); err == nil {
+				same("tree", p.Request(op))
+			}
+			if p, err := wire.ParseHold(message); err == nil && op == wire.OpHold {
+				same("hold", p.Request())
+			}
 		}
 		if o, err := wire.ParseOutcome(b); err == nil {
 			same("outcome", o.Result())
 		}
 		if o, e, err := wire.ParseExit(b); err == nil && o == (wire.Outcome{Status: wire.StatusOK}) {
 			same("exit", e.Result())
+		}
+		if o, d, err := wire.ParseDetails(b); err == nil && o == (wire.Outcome{Status: wire.StatusOK}) {
+			same("details", d.Result())
 		}
 		if o, i, err := wire.ParseInfo(b); err == nil && o == (wire.Outcome{Status: wire.StatusOK}) {
 			same("info", i.Result())

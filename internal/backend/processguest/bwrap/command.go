@@ -32,6 +32,9 @@ type Command struct {
 	// of the host, and answer its number in the child.
 	Content func(content []byte) (uintptr, error)
 	Open    func(path string) (uintptr, error)
+	// Root gives the guest a root of its own; nil leaves it one user without any
+	// capability.
+	Root *Root
 }
 
 // Arguments are the whole command line after the program's name. It holds paths
@@ -40,15 +43,15 @@ func (c Command) Arguments() ([]string, error) {
 	if c.Program == "" || c.ProgramFD == 0 || c.Content == nil || c.Open == nil || c.Filter == 0 || len(c.View) == 0 {
 		return nil, errors.New("a sandbox without a program, a view or a seccomp filter is not started")
 	}
-	args := []string{
+	identity, err := c.identity()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{
 		"--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup",
-		"--uid", strconv.Itoa(view.UID), "--gid", strconv.Itoa(view.GID),
 		"--hostname", view.Hostname,
 		"--as-pid-1", "--new-session", "--die-with-parent", "--cap-drop", "ALL", "--clearenv",
-	}
-	if c.Options.DisableUserNamespaces {
-		args = append(args, "--disable-userns", "--assert-userns-disabled")
-	}
+	}, identity...)
 	var seal []string
 	for _, e := range c.View {
 		more, err := c.entry(e)
@@ -66,9 +69,10 @@ func (c Command) Arguments() ([]string, error) {
 	} else {
 		args = append(args, file(0o555, c.ProgramFD, c.Program)...)
 	}
-	args = append(args,
-		"--remount-ro", "/", "--chdir", c.Dir,
-		"--seccomp", fd(c.Filter))
+	if c.Root == nil {
+		args = append(args, "--remount-ro", "/")
+	}
+	args = append(args, "--chdir", c.Dir, "--seccomp", fd(c.Filter))
 	if c.Info != 0 {
 		args = append(args, "--info-fd", fd(c.Info))
 	}
@@ -84,6 +88,8 @@ func (c Command) entry(e view.Entry) ([]string, error) {
 		return []string{"--dev-bind", e.Source, e.Path}, nil
 	case view.Link:
 		return []string{"--symlink", e.Source, e.Path}, nil
+	case view.Directory:
+		return []string{"--perms", "0755", "--dir", e.Path}, nil
 	case view.Processes:
 		return []string{"--proc", e.Path}, nil
 	case view.File:
@@ -103,8 +109,11 @@ func (c Command) entry(e view.Entry) ([]string, error) {
 			return nil, errors.New("a file system in memory without bounds is not made")
 		}
 		perms := "0700"
-		if e.Sealed {
+		switch {
+		case e.Sealed:
 			perms = "0555"
+		case e.Shared:
+			perms = "1777"
 		}
 		return []string{"--perms", perms, "--size", strconv.FormatInt(e.Bytes, 10), "--tmpfs", e.Path}, nil
 	}

@@ -36,6 +36,8 @@ type Request struct {
 	Group      *cgroup.Group
 	Credential *syscall.Credential
 	Limits     Limits
+	// Root gives the guest a root of its own; nil leaves it one user.
+	Root *Root
 }
 
 // Launch starts a sandbox. On an error nothing of it runs any more.
@@ -57,7 +59,12 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 		return nil, fmt.Errorf("make the pipe to hear bubblewrap: %w", err)
 	}
 	defer info.Close()
-	args, err := b.arguments(req, &child, child.add(infoEnd))
+	mapped, err := req.Root.gate(&child)
+	if err != nil {
+		return nil, err
+	}
+	defer mapped.close()
+	args, err := b.arguments(req, &child, child.add(infoEnd), mapped)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +76,7 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 	if err != nil {
 		return nil, fmt.Errorf("start bubblewrap: %w", err)
 	}
-	if err := s.attach(ctx, info); err != nil {
+	if err := s.begin(ctx, info, req.Root, mapped); err != nil {
 		words := read(s.words)
 		_ = s.monitor.Kill() // it may have ended by itself
 		_, _ = s.monitor.Wait()
@@ -85,7 +92,7 @@ func (b *Bubblewrap) Launch(ctx context.Context, req Request) (*Sandbox, error) 
 }
 
 // arguments hands over what the sandbox is made of.
-func (b *Bubblewrap) arguments(req Request, child *descriptors, info uintptr) ([]string, error) {
+func (b *Bubblewrap) arguments(req Request, child *descriptors, info uintptr, mapped *gate) ([]string, error) {
 	filter, err := b.Filter.Open()
 	if err != nil {
 		return nil, err
@@ -99,7 +106,7 @@ func (b *Bubblewrap) arguments(req Request, child *descriptors, info uintptr) ([
 	return bwrap.Command{
 		View: req.View, Program: view.Agent, ProgramFD: agentFD, Dir: req.Dir,
 		Options: b.Options, Filter: filterFD, Info: info,
-		Content: child.content, Open: child.open,
+		Content: child.content, Open: child.open, Root: req.Root.command(mapped),
 	}.Arguments()
 }
 

@@ -35,6 +35,8 @@ type Entry struct {
 	// makes it read-only once everything stands in it.
 	Bytes  int64
 	Sealed bool
+	// Shared lets every user of the guest write to it, as to /tmp.
+	Shared bool
 }
 
 // Kind is what an [Entry] is. The zero value is nothing and is refused by
@@ -59,6 +61,8 @@ const (
 	Memory
 	// Processes: the sandbox's own /proc.
 	Processes
+	// Directory: a new directory, for everybody to enter.
+	Directory
 )
 
 // The sandbox's only user, as its programs see it.

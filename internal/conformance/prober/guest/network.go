@@ -66,6 +66,11 @@ func dial(a netip.AddrPort) error {
 		return err
 	}
 	defer unix.Close(fd)
+	return connected(fd, sa)
+}
+
+// connected connects a socket that does not wait, and waits a little.
+func connected(fd int, sa unix.Sockaddr) error {
 	if err := unix.Connect(fd, sa); !errors.Is(err, unix.EINPROGRESS) {
 		return err
 	}

@@ -102,7 +102,10 @@ func secret(backwards string) {
 	}
 	for _, name := range []string{"environ", "mem", "maps", "smaps", "root", "cwd", "exe", "auxv", "stack", "syscall", "personality", "map_files"} {
 		if fd, err := syscall.Open("/proc/1/"+name, syscall.O_RDONLY, 0); err == nil {
-			if n, err := syscall.Read(fd, make([]byte, 1)); err != nil || n > 0 {
+			switch n, err := syscall.Read(fd, make([]byte, 1)); {
+			case n > 0:
+				fmt.Println("read", name)
+			case err != nil:
 				fmt.Println("opened", name)
 			}
 		}

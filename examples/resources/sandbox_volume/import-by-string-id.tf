@@ -1,0 +1,4 @@
+import {
+  to = sandbox_volume.work
+  id = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg-agents/providers/Microsoft.App/sandboxGroups/agents/volumes/work"
+}

@@ -1,0 +1,157 @@
+package egressproxy
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
+)
+
+// Flaw is one thing that can be wrong with a proxy. Flaws are for tests of tests: a
+// probe that a flawed proxy passes proves nothing. Nothing that ships calls
+// [Flaws], which a test of this package holds, so that nothing ships them.
+type Flaw struct {
+	// Name says what is wrong.
+	Name string
+	make func(*Proxy)
+}
+
+// New makes a proxy with this flaw, and no other.
+func (f Flaw) New(config Config) (*Proxy, error) {
+	p, err := New(config)
+	if err == nil {
+		f.make(p)
+	}
+	return p, err
+}
+
+// Flaws lists all of them.
+func Flaws() []Flaw { return append(destinationFlaws(), append(tlsFlaws(), requestFlaws()...)...) }
+
+// lookup is a resolver that is one function.
+type lookup func(ctx context.Context, network, rooted string) ([]netip.Addr, error)
+
+func (l lookup) LookupNetIP(ctx context.Context, network, rooted string) ([]netip.Addr, error) {
+	return l(ctx, network, rooted)
+}
+
+// matching changes what the rules are asked.
+func matching(change func(*egress.Set, egress.Request) (*egress.Set, egress.Request)) func(*Proxy) {
+	return func(p *Proxy) {
+		p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
+			s, r = change(s, r)
+			return s.Match(r)
+		}
+	}
+}
+
+func destinationFlaws() []Flaw {
+	return []Flaw{
+		{"the port is not compared", matching(func(s *egress.Set, r egress.Request) (*egress.Set, egress.Request) {
+			for _, port := range []uint16{80, 443} {
+				r.Port = port
+				if s.Opens(r) {
+					break
+				}
+			}
+			return s, r
+		})},
+		{"a host is compared by its end", func(p *Proxy) {
+			p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
+				for _, rule := range s.Rules() {
+					if strings.HasSuffix(r.Host, rule.Host().Name()) {
+						r.Host = rule.Host().Name()
+					}
+				}
+				return s.Match(r)
+			}
+		}},
+		{"a host is compared by its beginning", func(p *Proxy) {
+			p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
+				for _, rule := range s.Rules() {
+					if strings.HasPrefix(r.Host, rule.Host().Name()) {
+						r.Host = rule.Host().Name()
+					}
+				}
+				return s.Match(r)
+			}
+		}},
+		{"a host in capitals is no host", func(p *Proxy) {
+			p.checks.head = func(head []byte) httphead.Flaw {
+				line, _, _ := bytes.Cut(head, []byte("\r\n"))
+				if _, target, _ := bytes.Cut(line, []byte(" ")); bytes.Contains(target, []byte("API")) {
+					return httphead.FlawRequestLine
+				}
+				return httphead.Check(head)
+			}
+		}},
+		{"an address is as good as the name that leads there", matching(func(s *egress.Set, r egress.Request) (*egress.Set, egress.Request) {
+			for _, rule := range s.Rules() {
+				if r.Addr.IsValid() && rule.Host().Name() != "" {
+					r.Host, r.Addr = rule.Host().Name(), netip.Addr{}
+				}
+			}
+			return s, r
+		})},
+		{"an address is as good as the one before it", func(p *Proxy) {
+			p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
+				if rule, ok := s.Match(r); ok || !r.Addr.IsValid() {
+					return rule, ok
+				}
+				r.Addr = r.Addr.Prev()
+				return s.Match(r)
+			}
+		}},
+		{"names are looked up before they are decided", func(p *Proxy) {
+			p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
+				p.config.Resolver.LookupNetIP(context.Background(), "ip", r.Host+".") //nolint:errcheck // it is the lookup that tells
+				return s.Match(r)
+			}
+		}},
+		{"names are not rooted", func(p *Proxy) {
+			p.dialler.resolver = lookup(func(ctx context.Context, network, rooted string) ([]netip.Addr, error) {
+				return p.config.Resolver.LookupNetIP(ctx, network, strings.TrimSuffix(rooted, "."))
+			})
+		}},
+		{"names are looked up twice, once to judge and once to dial", func(p *Proxy) {
+			var name string
+			p.dialler.resolver = lookup(func(ctx context.Context, network, rooted string) ([]netip.Addr, error) {
+				name = rooted
+				return p.config.Resolver.LookupNetIP(ctx, network, rooted)
+			})
+			p.dialler.connect = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+				addrs, err := p.config.Resolver.LookupNetIP(ctx, "ip", name)
+				if err != nil {
+					return nil, err
+				}
+				return p.config.Connect(ctx, netip.AddrPortFrom(addrs[0], to.Port()))
+			}
+		}},
+		{"only the first answer is judged", func(p *Proxy) {
+			p.checks.answers = func(addrs, own []netip.Addr) string { return refusedAnswer(addrs[:1], own) }
+		}},
+		{"only private and loopback answers are refused", func(p *Proxy) {
+			p.checks.answers = func(addrs, _ []netip.Addr) string {
+				for _, a := range addrs {
+					if a.IsPrivate() || a.IsLoopback() {
+						return "private"
+					}
+				}
+				return ""
+			}
+		}},
+		{"answers are not judged", func(p *Proxy) {
+			p.checks.answers = func([]netip.Addr, []netip.Addr) string { return "" }
+		}},
+		{"the host's own addresses are not known", func(p *Proxy) {
+			p.dialler.own = func() ([]netip.Addr, error) { return nil, nil }
+		}},
+		{"rules open metadata and loopback", func(p *Proxy) {
+			p.checks.blocked = func(destination) string { return "" }
+		}},
+	}
+}

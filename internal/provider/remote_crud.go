@@ -1,0 +1,145 @@
+package provider
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// Create makes the object. What exists afterwards stands in the state, whatever
+// else happened.
+func (r *remoteResource[M]) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	var plan, config M
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(r.home.usable()...)
+	limit, diags := r.kind.header(&plan).timeouts.Create(ctx, r.kind.limits().create)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	bounded, cancel, wait := waiting(ctx, limit)
+	defer cancel()
+	made, err := r.kind.create(bounded, r.home, &plan, &config, wait)
+	if made {
+		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+		resp.Diagnostics.Append(identify(ctx, resp.Identity, r.kind.header(&plan).id)...)
+	}
+	if err != nil {
+		resp.Diagnostics.Append(problem("creating", err))
+	}
+}
+
+// Read looks at the object. One that is surely gone leaves the state; one that
+// merely cannot be found does not.
+func (r *remoteResource[M]) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	var id types.String
+	resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &id)...)
+	// Before everything else: an object that is gone needs its identity too.
+	resp.Diagnostics.Append(identify(ctx, resp.Identity, id)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	if r.home != nil && !r.home.known() {
+		if req.ClientCapabilities.DeferralAllowed {
+			resp.Deferred = &resource.Deferred{Reason: resource.DeferredReasonProviderConfigUnknown}
+		}
+		return // as it was; it is read when the provider is configured
+	}
+	resp.Diagnostics.Append(r.home.usable()...)
+	var m M
+	resp.Diagnostics.Append(r.prior(ctx, req.State, id, &m)...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	limit, diags := r.kind.header(&m).timeouts.Read(ctx, r.kind.limits().read)
+	resp.Diagnostics.Append(diags...)
+	bounded, cancel, _ := waiting(ctx, limit)
+	defer cancel()
+	switch gone, err := r.look(bounded, &m); {
+	case errors.Is(err, errTold):
+	case err != nil:
+		resp.Diagnostics.Append(problem("reading", err))
+	case gone:
+		resp.State.RemoveResource(ctx)
+	default:
+		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+	}
+}
+
+// prior is the state as it was. An import gave nothing but the id: the rest of what
+// finds the object follows from that.
+func (r *remoteResource[M]) prior(ctx context.Context, state tfsdk.State, id types.String, m *M) diag.Diagnostics {
+	diags := state.Get(ctx, m)
+	if diags.HasError() {
+		return diags
+	}
+	if r.kind.header(m).imported {
+		if err := r.kind.locate(m, id.ValueString()); err != nil {
+			diags.Append(problem("reading", err))
+		}
+	}
+	return diags
+}
+
+// Update changes what can change in place.
+func (r *remoteResource[M]) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	var prior, plan, config M
+	resp.Diagnostics.Append(req.State.Get(ctx, &prior)...)
+	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
+	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
+	resp.Diagnostics.Append(r.home.usable()...)
+	limit, diags := r.kind.header(&plan).timeouts.Update(ctx, r.kind.limits().update)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	bounded, cancel, wait := waiting(ctx, limit)
+	defer cancel()
+	if err := r.kind.update(bounded, r.home, &prior, &plan, &config, wait); err != nil {
+		resp.Diagnostics.Append(problem("updating", err))
+		return // the state stays as it was, and the next refresh sees what holds
+	}
+	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+	resp.Diagnostics.Append(identify(ctx, resp.Identity, r.kind.header(&plan).id)...)
+}
+
+// Delete removes the object and waits until it is gone. One that is gone already is
+// success, if it surely is.
+func (r *remoteResource[M]) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	var m M
+	resp.Diagnostics.Append(req.State.Get(ctx, &m)...)
+	resp.Diagnostics.Append(r.home.usable()...)
+	limit, diags := r.kind.header(&m).timeouts.Delete(ctx, r.kind.limits().remove)
+	resp.Diagnostics.Append(diags...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	bounded, cancel, wait := waiting(ctx, limit)
+	defer cancel()
+	gone, err := r.look(bounded, &m)
+	if err == nil && !gone {
+		err = r.kind.remove(bounded, r.home, &m, wait)
+	}
+	if err != nil && !errors.Is(err, errTold) {
+		resp.Diagnostics.Append(problem("deleting", err))
+	}
+	if errors.Is(err, errTold) {
+		resp.Diagnostics.Append(refusals([]sandbox.Finding{r.home.lostFinding()})...)
+	}
+}
+
+// identify names the object for Terraform, where it asks.
+func identify(ctx context.Context, identity *tfsdk.ResourceIdentity, id types.String) diag.Diagnostics {
+	if identity == nil {
+		return nil
+	}
+	return identity.SetAttribute(ctx, path.Root("id"), id)
+}

@@ -1,0 +1,140 @@
+package provider
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// secretModel is sandbox_secret.
+type secretModel struct {
+	Group    types.String   `tfsdk:"group"`
+	Name     types.String   `tfsdk:"name"`
+	ValuesWO types.Map      `tfsdk:"values_wo"`
+	Version  types.String   `tfsdk:"values_wo_version"`
+	Values   types.Map      `tfsdk:"values"`
+	Keys     types.List     `tfsdk:"keys"`
+	ID       types.String   `tfsdk:"id"`
+	Timeouts timeouts.Value `tfsdk:"timeouts"`
+}
+
+// secretSchema is the schema of sandbox_secret.
+func secretSchema() schema.Schema {
+	return schema.Schema{
+		MarkdownDescription: "A secret of a group: named values that the service puts into requests on their way out, so that programs in sandboxes never see them.\n\n" +
+			"`values_wo` is sent and stored nowhere: neither plan nor state has it. It is sent again when `values_wo_version` changes. " +
+			"`values` is the alternative for tools without write-only attributes, and **is stored in the state in clear**. " +
+			"The values are never read back; a value that somebody else changed does not show, names that somebody else added or removed do.",
+		Attributes: map[string]schema.Attribute{
+			"group": groupAttribute(),
+			"name":  fixedRequired("The secret's name: 3 to 64 letters, digits and hyphens. Another name means another secret."),
+			"values_wo": schema.MapAttribute{
+				Optional: true, WriteOnly: true, Sensitive: true, ElementType: types.StringType,
+				MarkdownDescription: "The values by name, stored nowhere. It needs Terraform 1.11 or OpenTofu 1.11, and `values_wo_version`.",
+			},
+			"values_wo_version": textAttribute("Any text; another one sends `values_wo` again. A number that is counted up will do."),
+			"values": schema.MapAttribute{
+				Optional: true, Sensitive: true, ElementType: types.StringType,
+				MarkdownDescription: "The values by name, **stored in the state in clear**. The alternative to `values_wo`.",
+			},
+			"keys": schema.ListAttribute{
+				Computed: true, ElementType: types.StringType,
+				MarkdownDescription: "The names of the values, in order.",
+			},
+			"id": idAttribute("GROUP_ID/secrets/NAME"),
+		},
+	}
+}
+
+var secretNameForm = regexp.MustCompile(`^[A-Za-z0-9-]{3,64}$`)
+
+// check finds names that no secret has, and values that are given twice or not at all.
+func (secretKind) check(m *secretModel) []sandbox.Finding {
+	findings := checkGroup(m.Group)
+	find := func(code sandbox.Code, at, found, required, remedy string) {
+		findings = append(findings, sandbox.Finding{Code: code, Path: sandbox.Path(at), Found: found, Required: required, Remedy: remedy})
+	}
+	if !m.Name.IsUnknown() && !m.Name.IsNull() && !secretNameForm.MatchString(m.Name.ValueString()) {
+		find(sandbox.CodeInvalidText, "name", sandbox.Echo(m.Name.ValueString()), "3 to 64 letters, digits and hyphens", "choose another name")
+	}
+	switch {
+	case m.Values.IsUnknown() || m.ValuesWO.IsUnknown():
+	case !m.Values.IsNull() && !m.ValuesWO.IsNull():
+		find(sandbox.CodeContradiction, "values", "values and values_wo", "one of the two", "keep values_wo, which is stored nowhere")
+	case m.Values.IsNull() && m.ValuesWO.IsNull():
+		find(sandbox.CodeMissing, "values_wo", "no values", "values_wo, or values", "set values_wo and values_wo_version")
+	case !m.ValuesWO.IsNull() && m.Version.IsNull():
+		find(sandbox.CodeMissing, "values_wo_version", "values_wo without a version", "values_wo_version, which says when to send the values again", `set values_wo_version = "1"`)
+	}
+	return findings
+}
+
+// values are what is sent: the configuration alone has what is write-only.
+func (m *secretModel) values(config *secretModel) map[string]string {
+	if !config.ValuesWO.IsNull() {
+		return textsOf(config.ValuesWO)
+	}
+	return textsOf(m.Values)
+}
+
+// readConfig plans the names, which the write-only values have in the configuration
+// alone.
+func (secretKind) readConfig(plan, config, _ *secretModel) {
+	given := config.ValuesWO
+	if given.IsNull() {
+		given = config.Values
+	}
+	if given.IsUnknown() {
+		plan.Keys = types.ListUnknown(types.StringType)
+		return
+	}
+	plan.Keys = keyList(slices.Sorted(maps.Keys(given.Elements())))
+}
+
+func keyList(keys []string) types.List {
+	elements := make([]attr.Value, len(keys))
+	for i, key := range keys {
+		elements[i] = types.StringValue(key)
+	}
+	return types.ListValueMust(types.StringType, elements)
+}
+
+// foresee plans the id.
+func (secretKind) foresee(_ *groundwork, _, plan *secretModel) foresight {
+	plan.ID = types.StringUnknown()
+	if !plan.Group.IsUnknown() && !plan.Name.IsUnknown() {
+		plan.ID = childID(plan.Group, "secrets", plan.Name.ValueString())
+	}
+	return foresight{about: "secret " + plan.Name.ValueString()}
+}
+
+// settle makes what is write-only null, as Terraform wants it in a state.
+func (m *secretModel) settle() {
+	m.ValuesWO = types.MapNull(types.StringType)
+	if m.Keys.IsUnknown() {
+		m.Keys = keyList(slices.Sorted(maps.Keys(m.Values.Elements())))
+	}
+}
+
+// take holds the names against those of the state. What was stored of a value that
+// somebody removed goes from the state as well, so that the next plan shows it.
+func (m *secretModel) take(keys []string) {
+	keys = slices.Clone(keys)
+	slices.Sort(keys)
+	m.Keys = keyList(keys)
+	if m.Values.IsNull() {
+		return
+	}
+	stored, kept := textsOf(m.Values), map[string]string{}
+	for _, key := range keys {
+		kept[key] = stored[key] // empty for one that somebody added
+	}
+	m.Values = mapFrom(m.Values, kept)
+}

@@ -1,0 +1,159 @@
+package provider
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+func newSnapshotResource() resource.Resource {
+	return &remoteResource[snapshotModel]{kind: snapshotKind{}}
+}
+
+// snapshotModel is sandbox_snapshot.
+type snapshotModel struct {
+	Group      types.String   `tfsdk:"group"`
+	SandboxID  types.String   `tfsdk:"sandbox_id"`
+	Labels     types.Map      `tfsdk:"labels"`
+	ID         types.String   `tfsdk:"id"`
+	SnapshotID types.String   `tfsdk:"snapshot_id"`
+	CreatedAt  types.String   `tfsdk:"created_at"`
+	Timeouts   timeouts.Value `tfsdk:"timeouts"`
+}
+
+// snapshotSchema is the schema of sandbox_snapshot.
+func snapshotSchema() schema.Schema {
+	labels := labelsAttribute(" Other labels mean another snapshot.")
+	labels.PlanModifiers = []planmodifier.Map{mapplanmodifier.RequiresReplace()}
+	return schema.Schema{
+		MarkdownDescription: "A copy of a running sandbox, taken when this is applied: its disk and **its memory, with whatever secrets stood there**. " +
+			"Sandboxes that are started from it begin where the copied one was.\n\n" +
+			"The copy stays when the sandbox goes. It is never taken anew by itself: to do so, replace it with `terraform apply -replace`.",
+		Attributes: map[string]schema.Attribute{
+			"group":       groupAttribute(),
+			"sandbox_id":  fixedRequired("The sandbox to copy, by the service's id. It has to run. Another one means another snapshot."),
+			"labels":      labels,
+			"id":          idAttribute("GROUP_ID/snapshots/SNAPSHOT_ID"),
+			"snapshot_id": givenText("The service's own id of the snapshot."),
+			"created_at":  givenText("When the service says that it was taken, in RFC 3339."),
+		},
+	}
+}
+
+// snapshotKind is a copy of a sandbox, which the service names.
+type snapshotKind struct{}
+
+var _ objectKind[snapshotModel] = snapshotKind{}
+
+func (snapshotKind) name() string            { return "snapshot" }
+func (snapshotKind) describe() schema.Schema { return snapshotSchema() }
+
+func (snapshotKind) header(m *snapshotModel) header {
+	return header{id: m.ID, timeouts: m.Timeouts, group: groupOf(m.Group), imported: m.Group.IsNull()}
+}
+
+func (snapshotKind) limits() deadlines {
+	return deadlines{create: 15 * time.Minute, read: 5 * time.Minute, update: 5 * time.Minute, remove: 10 * time.Minute}
+}
+
+// check finds ids that name nothing.
+func (snapshotKind) check(m *snapshotModel) []sandbox.Finding {
+	findings := append(checkGroup(m.Group), checkLabelMap(m.Labels)...)
+	if text := m.SandboxID.ValueString(); !m.SandboxID.IsNull() && !m.SandboxID.IsUnknown() && wire.CheckSegment(text) != nil {
+		findings = append(findings, sandbox.Finding{
+			Code: sandbox.CodeInvalidText, Path: sandbox.Path("sandbox_id"), Found: sandbox.Echo(text),
+			Required: "a sandbox's id as the service gave it", Remedy: "copy the id, as data.sandbox_sandboxes lists it",
+		})
+	}
+	return findings
+}
+
+// foresee has nothing to add: the service names the copy.
+func (snapshotKind) foresee(_ *groundwork, _, _ *snapshotModel) foresight {
+	return foresight{about: "snapshot"}
+}
+
+// create copies. Where it is interrupted the client removes what it left, so there
+// is nothing to keep.
+func (snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotModel, wait acasapi.Wait) (bool, error) {
+	group, err := h.group(ctx, *groupOf(plan.Group))
+	if err != nil {
+		return false, err
+	}
+	source, err := group.Sandbox(plan.SandboxID.ValueString())
+	if err != nil {
+		return false, err
+	}
+	doc, err := source.CreateSnapshot(ctx, textsOf(plan.Labels), acasapi.Making{Wait: wait})
+	if err != nil {
+		return false, err
+	}
+	plan.take(doc)
+	return true, nil
+}
+
+func (m *snapshotModel) take(doc wire.Snapshot) {
+	m.SnapshotID, m.ID = types.StringValue(doc.ID), childID(m.Group, "snapshots", doc.ID)
+	m.CreatedAt = plainText(doc.CreatedAtUTC)
+	m.Labels = mapFrom(m.Labels, ownLabels(doc.Labels))
+	if doc.SandboxID != "" {
+		m.SandboxID = types.StringValue(doc.SandboxID)
+	}
+}
+
+func (snapshotKind) read(ctx context.Context, h *home, m *snapshotModel) error {
+	group, err := h.group(ctx, *groupOf(m.Group))
+	if err != nil {
+		return err
+	}
+	doc, err := group.Snapshot(ctx, m.SnapshotID.ValueString())
+	if err == nil {
+		m.take(doc)
+	}
+	return err
+}
+
+func (snapshotKind) listed(ctx context.Context, h *home, m *snapshotModel) (bool, error) {
+	group, err := h.group(ctx, *groupOf(m.Group))
+	if err != nil {
+		return false, err
+	}
+	for doc, err := range group.Snapshots(ctx, nil) {
+		if err != nil || doc.ID == m.SnapshotID.ValueString() {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// update has nothing to change but deadlines.
+func (snapshotKind) update(context.Context, *home, *snapshotModel, *snapshotModel, *snapshotModel, acasapi.Wait) error {
+	return nil
+}
+
+func (snapshotKind) remove(ctx context.Context, h *home, m *snapshotModel, wait acasapi.Wait) error {
+	group, err := h.group(ctx, *groupOf(m.Group))
+	if err != nil {
+		return err
+	}
+	return group.DeleteSnapshot(ctx, m.SnapshotID.ValueString(), wait)
+}
+
+func (snapshotKind) locate(m *snapshotModel, id string) error {
+	group, snapshot, err := splitChild(id, "snapshots", "snapshot")
+	if err != nil {
+		return err
+	}
+	m.Group, m.SnapshotID, m.ID = group, types.StringValue(snapshot), childID(group, "snapshots", snapshot)
+	return nil
+}

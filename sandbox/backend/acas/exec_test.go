@@ -1,0 +1,99 @@
+package acas_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
+)
+
+func execer(t *testing.T, w *world) engine.Execer {
+	t.Helper()
+	x, ok := w.start(t, w.engine(t), request()).Guest.(engine.Execer)
+	if !ok {
+		t.Fatal("no exec")
+	}
+	return x
+}
+
+func TestAProgramsBytesAreCarriedAsTheyAre(t *testing.T) {
+	t.Parallel()
+	x := execer(t, newWorld(t))
+	every := make([]byte, 0, 1024)
+	for i := range cap(every) {
+		every = append(every, byte(i))
+	}
+	for name, c := range map[string]struct {
+		args           []string
+		env            []string
+		stdin          []byte
+		code           int
+		stdout, stderr string
+	}{
+		"nothing":          {args: []string{"true"}},
+		"an exit code":     {args: []string{"sh", "-c", "exit 42"}, code: 42},
+		"both streams":     {args: []string{"sh", "-c", `printf 'a\0b'; printf '\377\n' >&2; exit 1`}, code: 1, stdout: "a\x00b", stderr: "\xff\n"},
+		"every byte":       {args: []string{"cat"}, stdin: every, stdout: string(every)},
+		"no input":         {args: []string{"cat"}},
+		"hard words":       {args: []string{"printf", "%s|", `'`, `"`, "$HOME", "`id`", "a\nb", "", "*", `\`}, stdout: `'|"|$HOME|` + "`id`|a\nb||*|\\|"},
+		"variables":        {args: []string{"sh", "-c", `printf %s "$A-$B"`}, env: []string{"A=x y'z", "B="}, stdout: "x y'z-"},
+		"no shell's words": {args: []string{"exit", "0"}, code: 127},
+		"the token's like": {args: []string{"echo", "TOKEN 0"}, stdout: "TOKEN 0\n"},
+	} {
+		var stdout, stderr bytes.Buffer
+		req := engine.ExecRequest{Args: c.args, Env: c.env, Dir: "/", Stdout: &stdout, Stderr: &stderr}
+		if c.stdin != nil {
+			req.Stdin = bytes.NewReader(c.stdin)
+		}
+		code, err := x.Exec(t.Context(), req)
+		if err != nil || code != c.code || stdout.String() != c.stdout || c.code != 127 && stderr.String() != c.stderr {
+			t.Errorf("%s: %d, %q, %q, %v", name, code, stdout.String(), stderr.String(), err)
+		}
+	}
+}
+
+func TestAProgramThatCannotBeRunSaysWhy(t *testing.T) {
+	t.Parallel()
+	x := execer(t, newWorld(t))
+	var out bytes.Buffer
+	if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/no/such/place"}); !errors.Is(err, engine.ErrNotDirectory) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+	if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"head", "-c", "3000000", "/dev/zero"}, Dir: "/", Stdout: &out}); !errors.Is(err, engine.ErrNoSpace) || out.Len() != 2<<20 {
+		t.Errorf("%d bytes of output: %v", out.Len(), err)
+	}
+	if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"echo", strings.Repeat("x", 200_000)}, Dir: "/"}); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("a long command: %v", err)
+	}
+	if code, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"}); code != 0 || err != nil {
+		t.Errorf("and then: %d, %v", code, err)
+	}
+}
+
+// Nobody can stop a program there, so the sandbox goes.
+func TestASandboxInWhichAProgramWasLeftIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := execer(t, w)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() {
+		_, err := x.Exec(ctx, engine.ExecRequest{Args: []string{"sleep", "5"}, Dir: "/"})
+		ended <- err
+	}()
+	<-w.began
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if left := w.Guests(); len(left) != 0 {
+		t.Errorf("left are %q", left)
+	}
+	if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"}); !errors.Is(err, engine.ErrGone) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,71 @@
+package acas
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasegress"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
+
+// inspect holds what the service shows of a sandbox against what was asked: egress by
+// the algebra, no port that anybody could come in by, and no identity.
+func inspect(doc wire.Sandbox, want acasegress.Compiled) error {
+	if err := acasegress.Compare(want.Means, acasegress.ReadSandbox(doc)).Err(); err != nil {
+		return err
+	}
+	if n := len(doc.Ports); n > 0 {
+		return sandbox.Finding{
+			Code: sandbox.CodeReuseDiffers, Subject: "sandbox " + sandbox.Echo(doc.ID),
+			Found: strconv.Itoa(n) + " exposed ports, the first " + strconv.Itoa(doc.Ports[0].Port), Required: "none",
+			Remedy: "dispose the sandbox, then acquire",
+		}.Refusal(nil)
+	}
+	for _, i := range doc.IdentitySettings {
+		if i.Lifecycle != "None" {
+			return sandbox.Finding{
+				Code: sandbox.CodeAttachedIdentity, Subject: "sandbox " + sandbox.Echo(doc.ID),
+				Found:    "the identity " + sandbox.Echo(i.Identity) + ", which its programs can use",
+				Required: "none, since no workload can require one here", Remedy: "dispose the sandbox, and keep identities from sandboxes of the group",
+			}.Refusal(nil)
+		}
+	}
+	return nil
+}
+
+// source is what a sandbox is made from: a name of the service's catalogue, or the one
+// disk image of the group that was built from the reference.
+func (e *Engine) source(ctx context.Context, image sandbox.Image) (wire.SourcesRef, error) {
+	if image.Prebuilt != "" && image.Reference == "" {
+		return wire.SourcesRef{DiskImage: &wire.ImageRef{Name: image.Prebuilt, IsPublic: true}}, nil
+	}
+	if image.Reference == "" || image.Prebuilt != "" {
+		return wire.SourcesRef{}, imageRefusal(sandbox.CodeImageInvalid, "no image, or two", "a catalogue name or a reference", "name one in the workload's image")
+	}
+	want := image.Reference
+	if image.Digest != "" {
+		want += "@" + image.Digest
+	}
+	var ids []string
+	for listed, err := range e.group.Images(ctx, nil) {
+		if err != nil {
+			return wire.SourcesRef{}, engineError("look for the image", err)
+		}
+		if listed.Reference() == want && wire.SameState(listed.State(), wire.ImageReady) {
+			ids = append(ids, listed.ID)
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return wire.SourcesRef{}, imageRefusal(sandbox.CodeServiceNotFound, "no disk image of "+sandbox.Echo(want)+" that is ready", "one in the group", "import it, with sandbox_disk_image or sandboxctl image import")
+	case 1:
+		return wire.SourcesRef{DiskImage: &wire.ImageRef{ID: ids[0]}}, nil
+	default:
+		return wire.SourcesRef{}, imageRefusal(sandbox.CodeServiceConflict, strconv.Itoa(len(ids))+" disk images of "+sandbox.Echo(want), "one", "delete all but one")
+	}
+}
+
+func imageRefusal(code sandbox.Code, found, required, remedy string) error {
+	return sandbox.Finding{Code: code, Path: sandbox.Path("image"), Found: found, Required: required, Remedy: remedy}.Refusal(nil)
+}
