@@ -290,6 +290,14 @@ var differences = []difference{
 		"DESIGN 6, egress: no bridge, no gateway",
 	},
 
+	// acas_names
+
+	{
+		"digits of other scripts", "acas_names", otherDigits,
+		"a uid is told in ASCII digits; an answer in others is none, and leaves the user undecided",
+		"behaviour H30, H32; sandbox.UserRule",
+	},
+
 	// paths
 
 	{

@@ -77,7 +77,7 @@ func vectorFiles() []vectorFile {
 		{"artifact_names", ofNewest, nameSubjects()},
 		{"outputs", ofNewest, map[string]subject{"": judgeOutputs}},
 		{"registry", ofNewest, nil},
-		{"acas_names", func(v *vector) bool { return v.Oracle != "0.28.0" }, nil},
+		{"acas_names", func(v *vector) bool { return v.Oracle != "0.28.0" }, acasSubjects()},
 		{"docker_names", func(*vector) bool { return false }, nil},
 	}
 }
