@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strconv"
 
@@ -37,7 +38,7 @@ func (l *lookup) failure(err error, doing string) error {
 		f.Code, f.Found, f.Required = sandbox.CodeRegistryAnswerInvalid, "an answer that is not what its digest or its type says", "the content that was asked for"
 		f.Remedy = "compare what registry " + sandbox.Echo(l.host) + " serves with where the image was pushed"
 	default:
-		f.Found = "no connection: " + sandbox.Echo(innermost(err).Error())
+		f.Found = "no connection: " + sandbox.Echo(cause(err))
 	}
 	f.Found = "could not " + doing + ": " + f.Found
 	return f.Refusal(err)
@@ -50,11 +51,15 @@ func reachable(err error) bool {
 	return !errors.As(err, &network)
 }
 
-func innermost(err error) error {
+// cause is what went wrong underneath, without this machine's own addresses.
+func cause(err error) string {
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
+		return lookup.Err
+	}
 	for {
 		inner := errors.Unwrap(err)
 		if inner == nil {
-			return err
+			return err.Error()
 		}
 		err = inner
 	}

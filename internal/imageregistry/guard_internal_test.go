@@ -1,6 +1,8 @@
 package imageregistry
 
 import (
+	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"testing"
@@ -62,4 +64,12 @@ func mustURL(t *testing.T, text string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+func TestCauseNamesNoServerOfThisMachine(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("ping: %w", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "registry.example.com", Server: "10.0.0.53:53"}})
+	if got := cause(err); got != "no such host" {
+		t.Errorf("the cause is %q", got)
+	}
 }

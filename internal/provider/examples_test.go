@@ -34,28 +34,6 @@ func TestAccEveryResourceExamplePlans(t *testing.T) {
 	}
 }
 
-// Examples of data sources that ask somebody cannot plan here; they are valid.
-func TestAccEveryDataSourceExampleIsValid(t *testing.T) {
-	t.Parallel()
-	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "data-sources", "*", "data-source.tf"))
-	if err != nil || len(files) < 6 {
-		t.Fatalf("examples %q, %v", files, err)
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			t.Parallel()
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			c := newCLI(t, offline(), map[string]string{"requirements.tf": string(content)})
-			if out, code := c.run(t, "validate", "-no-color"); code != 0 {
-				t.Errorf("exit %d\n%s", code, out)
-			}
-		})
-	}
-}
-
 func TestAccProviderExampleIsValid(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("..", "..", "examples", "provider", "provider.tf"))
