@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -118,13 +119,13 @@ func destinationFlaws() []Flaw {
 			})
 		}},
 		{"names are looked up twice, once to judge and once to dial", func(p *Proxy) {
-			var name string
+			var name atomic.Pointer[string]
 			p.dialler.resolver = lookup(func(ctx context.Context, network, rooted string) ([]netip.Addr, error) {
-				name = rooted
+				name.Store(&rooted)
 				return p.config.Resolver.LookupNetIP(ctx, network, rooted)
 			})
 			p.dialler.connect = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-				addrs, err := p.config.Resolver.LookupNetIP(ctx, "ip", name)
+				addrs, err := p.config.Resolver.LookupNetIP(ctx, "ip", *name.Load())
 				if err != nil {
 					return nil, err
 				}
