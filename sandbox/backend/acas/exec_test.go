@@ -80,7 +80,11 @@ func TestASandboxInWhichAProgramWasLeftIsDeleted(t *testing.T) {
 	x := execer(t, w)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ended := make(chan error)
+	select {
+	case <-w.began: // by what came before
+	default:
+	}
+	ended := make(chan error, 1)
 	go func() {
 		_, err := x.Exec(ctx, engine.ExecRequest{Args: []string{"sleep", "5"}, Dir: "/"})
 		ended <- err

@@ -30,7 +30,7 @@ const subscription = "00000000-0000-0000-0000-0000000000aa"
 type world struct {
 	*sandboxtest.ACAS
 	config acas.Config
-	began  chan struct{} // one for each command that begins, while somebody listens
+	began  chan struct{} // holds one when a command has begun since it was emptied
 
 	mu     sync.Mutex
 	tamper func(request *http.Request, body []byte) []byte
@@ -39,7 +39,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{began: make(chan struct{})}
+	w := &world{began: make(chan struct{}, 1)}
 	w.ACAS = sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Exec: w.shell(t)})
 	w.config = acas.Config{
 		Subscription: subscription, ResourceGroup: "rg", Group: "g", Endpoint: w.URL,
