@@ -436,11 +436,16 @@ func TestManySandboxesWithEgressComeAndGoWithoutATrace(t *testing.T) {
 	left := func() bool {
 		return descriptors(t) > fds+8 || runtime.NumGoroutine() > threads+8 || heap() > memory+(8<<20)
 	}
-	for deadline := time.Now().Add(30 * time.Second); left(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	patience, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for left() && patience.Err() == nil {
+		select {
+		case <-again.C:
+		case <-patience.Done():
 			t.Errorf("%d descriptors, %d before; %d goroutines, %d before; %d bytes of heap, %d before",
 				descriptors(t), fds, runtime.NumGoroutine(), threads, heap(), memory)
-			break
 		}
 	}
 	if entries, err := os.ReadDir(e.host.outlets.dir); err != nil || len(entries) != 0 {
