@@ -58,6 +58,8 @@ type scene struct {
 	proxy  *Proxy
 	events *recorder
 	path   string
+	socket *Socket
+	served <-chan error // what serving ended with, where a test breaks the socket
 }
 
 // setting is what a scene is made of.
@@ -65,6 +67,7 @@ type setting struct {
 	rules  map[string]sandbox.EgressRule
 	config func(*Config)
 	broken func(*Proxy)
+	broke  bool // the test breaks the socket, and closes the proxy
 }
 
 func newWorld(tb testing.TB) *egressworld.World {
@@ -106,13 +109,17 @@ func newScene(tb testing.TB, world *egressworld.World, s setting) *scene {
 		served <- err
 	}()
 	tb.Cleanup(func() {
+		if s.broke {
+			must(tb, socket.Close())
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := errors.Join(proxy.Close(ctx), <-served); err != nil {
 			tb.Error(err)
 		}
 	})
-	return &scene{world: world, proxy: proxy, events: events, path: socket.Path()}
+	return &scene{world: world, proxy: proxy, events: events, path: socket.Path(), socket: socket, served: served}
 }
 
 // shortDir is a directory with a short path: t.TempDir has the name of the test in

@@ -27,7 +27,7 @@ type Limits struct {
 
 	Certificates int // kept for opened hosts: 256
 
-	Events         int           // waiting for the observer; more are dropped and counted: 1024
+	Events         int           // waiting for the observer; more are dropped, and told as lost: 1024
 	DenialsPerRule int           // told one by one of each code and rule in a window; more are counted: 100
 	DenialWindow   time.Duration // 1 min
 }

@@ -136,7 +136,8 @@ var ErrClosed = errors.New("the egress proxy is closed")
 
 // Serve takes the guest's connections from a listener, until ctx ends or the proxy
 // is closed, and returns when the last of them has ended. It closes the listener.
-// Its error is nil where it was told to end.
+// Its error is nil where it was told to end; otherwise nobody reaches anything any
+// more, which the observer is told as [sandbox.CodeEgressProxyLost].
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	defer listener.Close()
 	if !p.begin() {
@@ -161,6 +162,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 			if ctx.Err() != nil {
 				return nil
 			}
+			p.events.proxyLost()
 			return fmt.Errorf("take a guest's connection: %w", err)
 		}
 		served.Go(func() {
