@@ -68,10 +68,7 @@ func New(config Config) (*Proxy, error) {
 		resolver: config.Resolver, own: config.HostAddresses, connect: config.Connect, upstream: via,
 		checks: &p.checks, limits: &p.config.Limits, gates: &p.gates,
 	}
-	switch {
-	case via != nil:
-		p.dialler.connect = p.dialler.throughUpstream
-	case p.dialler.connect == nil:
+	if p.dialler.connect == nil {
 		p.dialler.connect = p.dialler.onNetwork
 	}
 	p.transport = p.newTransport()
