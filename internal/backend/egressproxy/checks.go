@@ -26,6 +26,8 @@ type checks struct {
 	// hello compares what a client says in TLS with where it asked to go, and says
 	// what is wrong.
 	hello func(destination, clienthello.Hello) string
+	// again compares the second ClientHello that a server has asked for with the first.
+	again func(first, second clienthello.Hello) string
 	// host compares a Host header, whose port may be left out where it is standard,
 	// with where the request goes.
 	host func(header string, asked destination, standard uint16) bool
@@ -48,6 +50,7 @@ func allChecks() checks {
 		match:     (*egress.Set).Match,
 		opens:     (*egress.Set).Opens,
 		hello:     helloDiffers,
+		again:     helloChanged,
 		host:      sameHost,
 		leaves:    leavesHTTP,
 		overrides: overriding,
@@ -83,6 +86,15 @@ func helloDiffers(d destination, h clienthello.Hello) string {
 	name, _, err := egress.ParseRequestHost(h.ServerName)
 	if err != nil || name != d.name {
 		return "the server name " + shown(h.ServerName)
+	}
+	return ""
+}
+
+// helloChanged holds a second hello against the first, whose server name it has to
+// repeat (RFC 8446 4.1.2).
+func helloChanged(first, second clienthello.Hello) string {
+	if second.ServerName != first.ServerName {
+		return "another server name in the second ClientHello, " + shown(second.ServerName)
 	}
 	return ""
 }

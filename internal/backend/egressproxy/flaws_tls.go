@@ -29,6 +29,9 @@ func tlsFlaws() []Flaw {
 				return helloDiffers(d, h)
 			}
 		}},
+		{"the second hello is not compared with the first", func(p *Proxy) {
+			p.checks.again = func(_, _ clienthello.Hello) string { return "" }
+		}},
 		{"a tunnel is passed through where rules restrict requests", func(p *Proxy) {
 			p.checks.match = func(s *egress.Set, r egress.Request) (*egress.Rule, bool) {
 				if r.Method == "" && s.Opens(r) {

@@ -28,6 +28,7 @@ var noticed = map[string][]string{
 	"the server name is not compared":                           {"TLS for another host than the tunnel's", "TLS without a server name", "a tunnel to an address has no server name"},
 	"a missing server name is good":                             {"TLS without a server name"},
 	"the server name is held against the rules, not the tunnel": {"TLS for another host than the tunnel's"},
+	"the second hello is not compared with the first":           {"a second hello for another host than the first"},
 	"a tunnel is passed through where rules restrict requests":  {"a tunnel that hides what rules restrict"},
 	"servers of opened connections are not verified":            {"a server that nobody vouches for"},
 	"the authority may speak for everybody":                     {"the sandbox's authority speaks for its hosts only"},
