@@ -142,11 +142,11 @@ func readable(s *seen) (egress.Request, string) {
 	return egress.Request{Host: name, Addr: addr, Port: s.port, Method: s.method, Path: s.path}, ""
 }
 
-// privateDomains are those whose names lead nowhere in public: RFC 6761, 6762, 7686,
-// 8375 and 9476, and what ICANN keeps for private use. A name never opens a private
-// address, so that a rule for one of them would open nothing. The metadata service of
-// a cloud is among them.
-var privateDomains = []string{"internal", "local", "home.arpa", "onion", "invalid", "alt"}
+// privateDomains are those whose names lead nowhere in public, beside what is always
+// refused: RFC 6762 and 8375, and what ICANN keeps for private use. A name never opens
+// a private address, so that a rule for one of them would open nothing. The metadata
+// service of a cloud is among them.
+var privateDomains = []string{"internal", "local", "home.arpa"}
 
 // closedToRules says why no rule could ever let a request through.
 func closedToRules(r egress.Request) string {

@@ -40,18 +40,31 @@ var blockedRanges = [...]blockedRange{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
+// blockedDomains are those of which no name leads to a host that a rule could open.
+var blockedDomains = [...]struct{ name, why string }{
+	{"localhost", "loopback"},
+	{"invalid", "a name that is never anybody's (RFC 6761 6.4)"},
+	{"onion", "a name that is never looked up in the DNS (RFC 7686)"},
+	{"alt", "a name that is never looked up in the DNS (RFC 9476)"},
+}
+
 // AlwaysBlocked reports whether a rule for the host can never take effect: all
 // that the pattern covers is refused when dialled, whatever the rules say. why
 // names the reason, such as "loopback". In a list of what must never be reached
 // such a pattern is welcome.
 //
 // Names are judged only as far as their spelling decides: localhost and
-// everything below it is loopback (RFC 6761 6.3).
+// everything below it is loopback (RFC 6761 6.3), and what is kept out of the DNS
+// for good is nobody's, so that an answer for it is a lie of whoever gives it. Names
+// that a network may have for itself, such as those below internal and local, are
+// not among them, nor are those for examples and tests.
 func (h Host) AlwaysBlocked() (why string, blocked bool) {
 	switch h.kind {
 	case hostExact, hostWildcard:
-		if h.name == "localhost" || strings.HasSuffix(h.name, ".localhost") {
-			return "loopback", true
+		for _, d := range &blockedDomains {
+			if below, ok := strings.CutSuffix(h.name, d.name); ok && (below == "" || below[len(below)-1] == '.') {
+				return d.why, true
+			}
 		}
 	case hostAddress:
 		return blockedPrefix(h.prefix)
