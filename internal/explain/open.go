@@ -162,13 +162,17 @@ func isAlone(host egress.Host) bool {
 // oneMore is the rule with one port, method or path more, if then it admits the
 // request.
 func oneMore(rule sandbox.EgressRule, r egress.Request) (sandbox.EgressRule, bool) {
-	for _, more := range []func(*sandbox.EgressRule){
-		func(e *sandbox.EgressRule) { e.Ports = append(slices.Clone(e.Ports), strconv.Itoa(int(r.Port))) },
-		func(e *sandbox.EgressRule) { e.Methods = append(slices.Clone(e.Methods), r.Method) },
-		func(e *sandbox.EgressRule) { e.Paths = append(slices.Clone(e.Paths), strings.TrimRight(r.Path, "/")) },
+	path, named := egress.NamedPath(r.Path)
+	for _, more := range []struct {
+		can bool
+		add func(*sandbox.EgressRule)
+	}{
+		{true, func(e *sandbox.EgressRule) { e.Ports = append(slices.Clone(e.Ports), strconv.Itoa(int(r.Port))) }},
+		{egress.NamesMethod(r.Method), func(e *sandbox.EgressRule) { e.Methods = append(slices.Clone(e.Methods), r.Method) }},
+		{named, func(e *sandbox.EgressRule) { e.Paths = append(slices.Clone(e.Paths), path) }},
 	} {
 		extended := rule
-		if more(&extended); admitsAlone(extended, r) {
+		if more.add(&extended); more.can && admitsAlone(extended, r) {
 			return extended, true
 		}
 	}

@@ -76,6 +76,9 @@ func TestARequestThatNoRuleCanNameWidensNothing(t *testing.T) {
 	ordinary := refused("sh", "api.example.com", 443, "GET", "/v1")
 	want := ruleTexts(proposal(t, ordinary))
 	for _, request := range [][]string{
+		{"GET", "/*"},
+		{"GET", "/v1/*"},
+		{"*", "/v1"},
 		{"GET", "/../x"},
 		{"GET", "/a//b"},
 		{"GET", "/%2e%2e/x"},
@@ -98,6 +101,25 @@ func TestARequestThatNoRuleCanNameWidensNothing(t *testing.T) {
 	root := proposal(t, refused("sh", "api.example.com", 443, "GET", "/"))
 	if got := ruleTexts(root); got != "{api.example.com [443] [GET] [*]}" {
 		t.Errorf("the root is every path, for one method: %s", got)
+	}
+}
+
+// A rule that names the root names every path.
+func TestARuleLearntFromTheRootIsMarked(t *testing.T) {
+	t.Parallel()
+	through := refused("sh", "api.example.com", 443, "GET", "/v1/items")
+	through.Allowed, through.Code = true, ""
+	for path, marked := range map[string]bool{"/": true, "/v2": false} {
+		p := proposal(t, refused("sh", "api.example.com", 443, "DELETE", path), refused("sh", "api.example.com", 443, "DELETE", path), through)
+		checks := ""
+		for _, g := range p.Groups {
+			for _, r := range g.Rules {
+				checks += strings.Join(r.Check, "\n")
+			}
+		}
+		if strings.Contains(checks, "any path") != marked || strings.Contains(p.HCL, "CHECK") != marked {
+			t.Errorf("%s: %q\n%s", path, checks, p.HCL)
+		}
 	}
 }
 

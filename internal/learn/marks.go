@@ -52,7 +52,7 @@ func mark(rules []Rule) {
 		if _, ok := like[own]; !ok {
 			like[own] = lookAlikes(own, domains)
 		}
-		r.Check = slices.Concat(r.unusualHost(domains), like[own], r.little())
+		r.Check = slices.Concat(r.unusualHost(domains), like[own], r.everyPath(), r.little())
 	}
 }
 
@@ -83,6 +83,14 @@ func (r *Rule) unusualHost(domains map[string]*domain) []string {
 
 func carriesData(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool { return len(label) >= longLabel })
+}
+
+// everyPath says that a request for the root alone brought all that is below it.
+func (r *Rule) everyPath() []string {
+	if slices.Equal(r.Rule.Paths, anything) && !slices.Equal(r.Rule.Methods, anything) {
+		return []string{"any path, since \"/\" was asked for, which no rule names more narrowly"}
+	}
+	return nil
 }
 
 // little says that nearly nobody asked.

@@ -178,14 +178,14 @@ func closedToRules(r egress.Request) string {
 // name says the request as a rule would, or why no rule can. A rule with any method
 // or any path is no answer to a request that chose to be unspeakable.
 func (w *wanted) name(s *seen) string {
-	rule := egress.AdditionFor(w.request).Rule
-	w.host, w.method, w.path = rule.Host, rule.Methods[0], rule.Paths[0]
+	add := egress.AdditionFor(w.request)
+	w.host, w.method, w.path = add.Rule.Host, add.Rule.Methods[0], add.Rule.Paths[0]
 	switch {
 	case w.connection():
 		return ""
 	case w.method == "*":
 		return "no rule can name the method " + sandbox.Echo(s.method) + ", and one for any method is not learnt from it"
-	case w.path == "*" && s.path != "/":
+	case add.Unnamed != "" || s.path == "":
 		return "no rule can name its path, which is long or could be read as another, and one for any path is not learnt from it"
 	default:
 		return ""

@@ -69,7 +69,7 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 }
 
 // unruled is the denial of a request that no rule admits, with the addition that
-// would.
+// would, where one can name what was asked for.
 func (p *Proxy) unruled(set *egress.Set, r egress.Request) *denial {
 	d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, "no rule admits it")
 	d.request = r
@@ -77,6 +77,9 @@ func (p *Proxy) unruled(set *egress.Set, r egress.Request) *denial {
 		d.rule, d.found = near.Name(), "a rule covers the host and not the rest"
 	}
 	add := egress.AdditionFor(r)
+	if add.Unnamed != "" {
+		return d // what would admit it is more than was asked for
+	}
 	attribute := "egress_rules"
 	if add.Short {
 		attribute = "egress_hosts"
