@@ -255,12 +255,32 @@ var any1 = []string{"*"}
 
 // RuleKey is a key for a rule about the host that is not taken.
 func RuleKey(host string, taken map[string]sandbox.EgressRule) string {
+	return NewKeys(taken).For(host)
+}
+
+// Keys gives rules keys of which no two are alike, in one step for each.
+type Keys struct {
+	taken map[string]sandbox.EgressRule
+	given map[string]bool
+	next  map[string]int // by what a key is made of
+}
+
+// NewKeys gives keys that are not taken.
+func NewKeys(taken map[string]sandbox.EgressRule) *Keys {
+	return &Keys{taken: taken, given: make(map[string]bool), next: make(map[string]int)}
+}
+
+// For is a key for a rule about the host.
+func (k *Keys) For(host string) string {
 	base := egress.Addition{Rule: sandbox.EgressRule{Host: host}}.Key()
-	key := base
-	for n := 2; ; n++ {
-		if _, ok := taken[key]; !ok {
+	for {
+		key := base
+		if k.next[base]++; k.next[base] > 1 {
+			key += "_" + strconv.Itoa(k.next[base])
+		}
+		if _, ok := k.taken[key]; !ok && !k.given[key] {
+			k.given[key] = true
 			return key
 		}
-		key = base + "_" + strconv.Itoa(n)
 	}
 }
