@@ -57,6 +57,16 @@ func AdditionFor(r Request) Addition {
 	return Addition{Rule: rule, Short: short, Unnamed: unnamed}
 }
 
+// PathFlaw says why a rule with paths admits no request with this path, where readers
+// may take it for another; it is empty where it is sound.
+func PathFlaw(path string) string {
+	at, kind := pathFlaw(path)
+	if kind == pathSound {
+		return ""
+	}
+	return charAt(path, at) + " " + kind.String()
+}
+
 // NamesMethod reports whether a rule can name the method of a request and mean no
 // other by it: "*" is a legal method, and as a rule's it is any.
 func NamesMethod(method string) bool { return method != "*" && parseMethod(method) == nil }

@@ -83,6 +83,17 @@ func BlockedAddress(addr netip.Addr) (why string, blocked bool) {
 	return blockedPrefix(netip.PrefixFrom(addr, addr.BitLen()))
 }
 
+// CarriedAddress is the IPv4 address that an IPv6 address carries (mapped, NAT64 under
+// 64:ff9b::/96, 6to4), and whether it carries one.
+func CarriedAddress(addr netip.Addr) (netip.Addr, bool) {
+	if !addr.Is6() {
+		return netip.Addr{}, false
+	}
+	addr = addr.WithZone("")
+	v4 := carried(netip.PrefixFrom(addr, addr.BitLen())).Addr()
+	return v4, v4.Is4()
+}
+
 func blockedPrefix(p netip.Prefix) (string, bool) {
 	p = carried(p)
 	for _, b := range blockedRanges {

@@ -288,3 +288,18 @@ func TestAlwaysBlockedSaysWhichRulesNeverTakeEffect(t *testing.T) {
 		t.Error("no address at all is dialled")
 	}
 }
+
+func TestAnAddressIsKnownThatAnotherCarries(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"64:ff9b::b09:909": "11.9.9.9", "2002:b09:909::1": "11.9.9.9", "::ffff:11.9.9.9": "11.9.9.9",
+		"64:ff9b:2::b09:909": "", "2003:b09:909::1": "", "11.9.9.9": "",
+	} {
+		if got, ok := CarriedAddress(netip.MustParseAddr(text)); ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%s carries %s, %t", text, got, ok)
+		}
+	}
+	if _, ok := CarriedAddress(netip.Addr{}); ok {
+		t.Error("no address carries one")
+	}
+}

@@ -159,7 +159,7 @@ func refusedAnswer(addrs, own []netip.Addr) string {
 		if why, special := egress.SpecialAddress(addr); special {
 			return why
 		}
-		if slices.Contains(own, addr) {
+		if isOneOf(own, addr) {
 			return "the host's own address"
 		}
 	}

@@ -89,7 +89,7 @@ func (p *Proxy) admit(a asked, t target) (*egress.Rule, *denial) {
 	}
 	if how := p.checks.leaves(a.Request); how != "" {
 		d = deny(sandbox.CodeEgressProtocolRefused, http.StatusForbidden, how)
-	} else if rule.HasMethods() || rule.HasPaths() {
+	} else if p.looksInside(rule, r) {
 		if name := p.checks.overrides(a.Header); name != "" {
 			d = deny(sandbox.CodeEgressHeaderRefused, http.StatusForbidden, "the header "+name)
 		}

@@ -50,10 +50,14 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 		return nil, d
 	}
 	if judge := p.config.Judge; judge != nil {
+		found := "the sandbox's egress policy does not admit it"
 		if judge.Admits(r) {
-			return new(egress.Rule), nil
+			if r.Path == "" || egress.PathFlaw(r.Path) == "" || !p.looksInside(nil, r) {
+				return new(egress.Rule), nil
+			}
+			found = "a path that readers take for another"
 		}
-		d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, "the sandbox's egress policy does not admit it")
+		d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, found)
 		d.request = r
 		return nil, d
 	}
@@ -66,6 +70,15 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 		return rule, nil
 	}
 	return nil, p.unruled(rules.set, r)
+}
+
+// looksInside reports whether what admits a request goes by its method or its path. Of
+// a judge it is known by whether the connection as a whole is admitted as well.
+func (p *Proxy) looksInside(rule *egress.Rule, r egress.Request) bool {
+	if judge := p.config.Judge; judge != nil {
+		return !judge.Admits(egress.Request{Host: r.Host, Addr: r.Addr, Port: r.Port})
+	}
+	return rule.HasMethods() || rule.HasPaths()
 }
 
 // unruled is the denial of a request that no rule admits, with the addition that

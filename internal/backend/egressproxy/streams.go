@@ -34,11 +34,13 @@ func newStreams(p *Proxy) *streams {
 	s := &streams{proxy: p, conns: newHandoff(), ended: make(chan struct{})}
 	s.server = &http.Server{
 		Handler: s, Protocols: protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: p.config.Limits.IdleTimeout},
-		ReadHeaderTimeout: p.config.Limits.HeaderTimeout,
-		IdleTimeout:       p.config.Limits.KeepTimeout,
-		MaxHeaderBytes:    p.config.Limits.HeaderBytes,
-		ErrorLog:          log.New(io.Discard, "", 0),
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: p.config.Limits.IdleTimeout},
+		// OPTIONS * is a request like any other, and is judged.
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            p.config.Limits.HeaderTimeout,
+		IdleTimeout:                  p.config.Limits.KeepTimeout,
+		MaxHeaderBytes:               p.config.Limits.HeaderBytes,
+		ErrorLog:                     log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if opened, ok := conn.(*tls.Conn); ok {
 				return context.WithValue(ctx, replayKey{}, opened.NetConn())
