@@ -94,6 +94,12 @@ func CarriedAddress(addr netip.Addr) (netip.Addr, bool) {
 	return v4, v4.Is4()
 }
 
+// CarriesAddresses reports whether the pattern is of addresses that each carry an IPv4
+// address, see [CarriedAddress].
+func (h Host) CarriesAddresses() bool {
+	return h.kind == hostAddress && h.prefix.Addr().Is6() && carried(h.prefix).Addr().Is4()
+}
+
 func blockedPrefix(p netip.Prefix) (string, bool) {
 	p = carried(p)
 	for _, b := range blockedRanges {

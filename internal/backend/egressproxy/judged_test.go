@@ -72,3 +72,19 @@ func TestTheHostIsNotReachedByAnAddressThatCarriesItsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleForIPv6AtLargeOpensNoPrivateIPv4Address(t *testing.T) {
+	t.Parallel()
+	const private, public = "2002:a00:1::1", "2002:b00:1::1"
+	for host, opens := range map[string]bool{"2000::/3": false, "::/0": false, "2002::/16": true, private: true} {
+		w := newWorld(t)
+		s := newScene(t, w, setting{rules: map[string]sandbox.EgressRule{"all": rule(host, "443", "*", "*")}})
+		_, got := s.proxy.judge(egress.Request{Addr: netip.MustParseAddr(private), Port: 443})
+		if opens != (got == nil) || got != nil && got.code != sandbox.CodeEgressAddressRefused {
+			t.Errorf("%s: %v", host, got)
+		}
+		if _, d := s.proxy.judge(egress.Request{Addr: netip.MustParseAddr(public), Port: 443}); d != nil && host != private {
+			t.Errorf("%s: %v", host, d)
+		}
+	}
+}

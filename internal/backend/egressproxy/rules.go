@@ -66,10 +66,29 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 	if ok && r.Method == http.MethodTrace {
 		rule, ok = rules.traced.Match(r)
 	}
+	if ok && carriesWidely(rules.set, r) {
+		d := deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it carries a special IPv4 address, and the rule is about other addresses too")
+		d.request, d.rule = r, rule.Name()
+		return nil, d
+	}
 	if ok {
 		return rule, nil
 	}
 	return nil, p.unruled(rules.set, r)
+}
+
+// carriesWidely reports whether an address leads to a special IPv4 address, such as a
+// private one, and only by rules for IPv6 at large: who wrote those, did not think of
+// it. A rule for that address, or for translations, names it.
+func carriesWidely(set *egress.Set, r egress.Request) bool {
+	inner, carries := egress.CarriedAddress(r.Addr)
+	if !carries {
+		return false
+	}
+	if _, special := egress.SpecialAddress(inner); !special {
+		return false
+	}
+	return !slices.ContainsFunc(set.MatchAll(r), func(i int) bool { return set.Rule(i).Host().CarriesAddresses() })
 }
 
 // looksInside reports whether what admits a request goes by its method or its path. Of
