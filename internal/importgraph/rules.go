@@ -126,7 +126,7 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, hostNames, waiting),
 		},
 		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
-		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
+		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting), TestLibraries: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"}},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
