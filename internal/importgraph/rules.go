@@ -126,7 +126,14 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, hostNames, waiting),
 		},
 		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
-		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
+		{
+			Tree:      "internal/backend/egressproxy",
+			Own:       join(vocabulary, []string{"internal/backend/egressproxy/egressworld", "internal/backend/egressproxy/parts"}),
+			Libraries: join(nameServers, trustStores, waiting),
+		},
+		// What a proxy is put together from, and how tests put one together wrongly.
+		{Tree: "internal/backend/egressproxy/parts", Own: join(vocabulary, []string{"internal/backend/egressproxy"})},
+		{Tree: "internal/backend/egressproxy/egressflaws", Own: join(vocabulary, []string{"internal/backend/egressproxy", "internal/backend/egressproxy/parts"})},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
@@ -289,6 +296,11 @@ func Bans() []Ban {
 			Why:   "an engine that holds nothing is for the tests of the suites alone",
 			From:  []string{".", "cmd/...", "sandbox/...", "internal/cli/..."},
 			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
+		},
+		{
+			Why:  "a proxy with something wrong with it is for tests alone",
+			From: []string{".", "cmd/...", "sandbox/...", "internal/...", "examples/..."}, Except: []string{"internal/backend/egressproxy/egressflaws/..."},
+			Never: []string{"internal/backend/egressproxy/egressflaws/..."},
 		},
 		{
 			Why:   "a backend is used and tested without a router",

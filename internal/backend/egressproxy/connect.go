@@ -58,7 +58,7 @@ func (p *Proxy) connectTarget(a asked) (destination, *denial) {
 		d := malformed("a target that is not a host and a port")
 		d.host = shown(a.RequestURI)
 		return to, d
-	case a.hasHost && !p.checks.host(a.host, to, to.port):
+	case a.hasHost && !p.checks.Host(a.host, to.connection(), to.port):
 		return to, deny(sandbox.CodeEgressAuthorityMismatch, http.StatusForbidden, "the Host header "+shown(a.host)).at(to)
 	case a.ContentLength != 0:
 		return to, malformed("a CONNECT with a body").at(to)
@@ -147,7 +147,7 @@ func (g *guest) hello(to destination) (opening, *denial) {
 	case err != nil:
 		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "nothing that was whole in time")
 	}
-	if wrong := g.proxy.checks.hello(to, hello); wrong != "" {
+	if wrong := g.proxy.checks.Hello(to.connection(), hello); wrong != "" {
 		g.write([]byte(accessDenied)) //nolint:errcheck // it is refused, heard or not
 		return opening{}, deny(sandbox.CodeEgressSNIMismatch, 0, wrong)
 	}

@@ -110,7 +110,7 @@ func (g *guest) read(first bool) (asked, error) {
 	if err != nil {
 		return asked{}, err
 	}
-	if flaw := g.proxy.checks.head(head); flaw != httphead.FlawNone {
+	if flaw := g.proxy.checks.Head(head); flaw != httphead.FlawNone {
 		return asked{}, deny(sandbox.CodeEgressRequestMalformed, http.StatusBadRequest, flaw.String())
 	}
 	var a asked
