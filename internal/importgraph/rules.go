@@ -348,7 +348,7 @@ var (
 	otherTools      = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings        = []string{"github.com/owenrumney/go-sarif"} // for code hosts
 	fileLocks       = []string{"golang.org/x/sys/windows"}
-	waiting         = []string{"golang.org/x/sync"}
+	waiting         = []string{"golang.org/x/sync", "golang.org/x/time/rate"}
 )
 
 // TestLibraries may be imported by the tests of any package and by nothing that

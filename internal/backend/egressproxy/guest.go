@@ -167,6 +167,7 @@ func (g *guest) answer(ctx context.Context, a asked) bool {
 
 // refuse tells the guest and the observer, and ends the connection.
 func (g *guest) refuse(d *denial, body *guestBody) {
+	g.proxy.pace.wait(g.proxy.base)
 	g.proxy.events.deny(g.in.layer, d)
 	g.writeDenial(d)
 	if body != nil && !body.finish() {

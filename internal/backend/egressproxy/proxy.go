@@ -25,6 +25,7 @@ type Proxy struct {
 	gates     gates
 	rules     atomic.Pointer[ruleset]
 	events    *events
+	pace      denialPace
 	flights   flights
 	dialler   dialler
 	servers   open // connections to servers of judged requests
@@ -73,6 +74,7 @@ func NewAltered(config Config, alter func(*parts.Parts)) (*Proxy, error) {
 	}
 	p.rules.Store(newRuleset(config.Rules))
 	p.base, p.end = context.WithCancel(context.Background())
+	p.pace = newDenialPace(config.Limits.DenialsPerSecond)
 	p.events = newEvents(config.Observer, config.Clock, config.Limits)
 	p.pieces.New = func() any { return new([streamBuffer]byte) }
 	p.heads.New = func() any { return bufio.NewReaderSize(nil, p.config.Limits.HeaderBytes) }
