@@ -86,7 +86,7 @@ func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) 
 	defer server.Close()
 	begins, d := g.hello(to)
 	if d != nil {
-		g.proxy.pace.wait(g.proxy.base)
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}

@@ -23,7 +23,7 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	}
 	begins, d := g.hello(to)
 	if d != nil {
-		g.proxy.pace.wait(g.proxy.base)
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}
@@ -33,7 +33,7 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	defer raw.Close() //nolint:errcheck // nothing more is said on it
 	conn, d := g.proxy.handshake(ctx, raw, cert)
 	if d != nil {
-		g.proxy.pace.wait(g.proxy.base)
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}
