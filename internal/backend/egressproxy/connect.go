@@ -58,7 +58,7 @@ func (p *Proxy) connectTarget(a asked) (destination, *denial) {
 		d := malformed("a target that is not a host and a port")
 		d.host = shown(a.RequestURI)
 		return to, d
-	case a.hasHost && !p.checks.host(a.host, to, to.port):
+	case a.hasHost && !p.checks.Host(a.host, to.connection(), to.port):
 		return to, deny(sandbox.CodeEgressAuthorityMismatch, http.StatusForbidden, "the Host header "+shown(a.host)).at(to)
 	case a.ContentLength != 0:
 		return to, malformed("a CONNECT with a body").at(to)
@@ -86,6 +86,7 @@ func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) 
 	defer server.Close()
 	begins, d := g.hello(to)
 	if d != nil {
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}
@@ -147,7 +148,7 @@ func (g *guest) hello(to destination) (opening, *denial) {
 	case err != nil:
 		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "nothing that was whole in time")
 	}
-	if wrong := g.proxy.checks.hello(to, hello); wrong != "" {
+	if wrong := g.proxy.checks.Hello(to.connection(), hello); wrong != "" {
 		g.write([]byte(accessDenied)) //nolint:errcheck // it is refused, heard or not
 		return opening{}, deny(sandbox.CodeEgressSNIMismatch, 0, wrong)
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/stubdns"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -25,11 +26,11 @@ type connector func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
 // dialler reaches destinations that the rules admit: it looks a name up once,
 // judges every address of it, and dials the judged addresses, never the name.
 type dialler struct {
-	resolver Resolver
+	names    func(ctx context.Context, network, rooted string) ([]netip.Addr, error)
 	own      func() ([]netip.Addr, error)
 	connect  connector // unless there is an upstream
 	upstream *upstream // nil where servers are reached without one
-	checks   *checks
+	checks   *parts.Checks
 	limits   *Limits
 	gates    *gates
 }
@@ -110,7 +111,7 @@ func (d *dialler) addresses(ctx context.Context, to destination) (addrs, via []n
 	if addrs, err = d.lookup(ctx, to.name); err != nil {
 		return nil, nil, err
 	}
-	if why := d.checks.answers(addrs, own); why != "" {
+	if why := d.checks.Answers(addrs, own); why != "" {
 		return nil, nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "an address of the name is "+why)
 	}
 	if via, err = d.besideUpstream(ctx, addrs); err != nil {
@@ -151,7 +152,7 @@ func (d *dialler) lookup(ctx context.Context, name string) ([]netip.Addr, error)
 	defer t.leave()
 	ctx, cancel := context.WithTimeout(ctx, d.limits.LookupTimeout)
 	defer cancel()
-	addrs, err := d.resolver.LookupNetIP(ctx, "ip", name+".")
+	addrs, err := d.names(ctx, "ip", name+".")
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, stubdns.ErrNoAddress), errors.As(err, &dns) && dns.IsNotFound, err == nil && len(addrs) == 0:
@@ -202,10 +203,10 @@ func (d *dialler) throughUpstream(ctx context.Context, via []netip.Addr, to neti
 
 // control judges what the system is about to dial.
 func (d *dialler) control(judged netip.AddrPort, dialled string) error {
-	if !d.checks.stays(judged, dialled) {
+	if !d.checks.Stays(judged, dialled) {
 		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "another address than the one that was judged")
 	}
-	if why := d.checks.blocked(destination{addr: judged.Addr(), port: judged.Port()}); why != "" {
+	if why := d.checks.Blocked(egress.Request{Addr: judged.Addr(), Port: judged.Port()}); why != "" {
 		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is "+why)
 	}
 	return nil

@@ -267,7 +267,7 @@ func TestAnObserverThatWasTooSlowIsToldWhatItMissed(t *testing.T) {
 			if err := g.await(func(egress.Event) bool { return true }); err != nil {
 				return err
 			}
-			for len(e.queue) > 0 { //nolint:revive // until it is in the observer's hands
+			for len(e.queue) > 0 { // until it is in the observer's hands
 				runtime.Gosched()
 			}
 			ask(e, 1, 0)
@@ -289,7 +289,7 @@ func TestAnObserverThatWasTooSlowIsToldWhatItMissed(t *testing.T) {
 			g := gated{newRecorder(), make(chan struct{})}
 			e := testEvents(t, g, time.Now, Limits{Events: 1})
 			ask(e, 1, 0)
-			for len(e.queue) > 0 { //nolint:revive // until it is in the observer's hands
+			for len(e.queue) > 0 { // until it is in the observer's hands
 				runtime.Gosched()
 			}
 			ask(e, 3, 3) // one waits

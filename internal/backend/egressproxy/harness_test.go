@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
@@ -62,12 +64,20 @@ type scene struct {
 	served <-chan error // what serving ended with, where a test breaks the socket
 }
 
+// lookup is a resolver that is one function.
+type lookup func(ctx context.Context, network, rooted string) ([]netip.Addr, error)
+
+func (l lookup) LookupNetIP(ctx context.Context, network, rooted string) ([]netip.Addr, error) {
+	return l(ctx, network, rooted)
+}
+
 // setting is what a scene is made of.
 type setting struct {
-	rules  map[string]sandbox.EgressRule
-	config func(*Config)
-	broken func(*Proxy)
-	broke  bool // the test breaks the socket, and closes the proxy
+	rules   map[string]sandbox.EgressRule
+	config  func(*Config)
+	altered func(*parts.Parts)
+	broken  func(*Proxy)
+	broke   bool // the test breaks the socket, and closes the proxy
 }
 
 func newWorld(tb testing.TB) *egressworld.World {
@@ -89,7 +99,7 @@ func newScene(tb testing.TB, world *egressworld.World, s setting) *scene {
 	if s.config != nil {
 		s.config(&config)
 	}
-	proxy, err := New(config)
+	proxy, err := NewAltered(config, s.altered)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
@@ -62,7 +63,7 @@ func TestAnswersToOptionsOfAServerAsAWholeAreTheServers(t *testing.T) {
 func TestTheHostIsNotReachedByAnAddressThatCarriesItsOwn(t *testing.T) {
 	t.Parallel()
 	own := func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("11.9.9.9")}, nil }
-	d := dialler{own: own, checks: new(checks)}
+	d := dialler{own: own, checks: new(parts.Checks)}
 	for addr, refused := range map[string]bool{
 		"11.9.9.9": true, "64:ff9b::b09:909": true, "2002:b09:909::1": true, "11.9.9.8": false, "64:ff9b::b09:908": false, "2002:b09:908::1": false,
 	} {

@@ -23,6 +23,7 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	}
 	begins, d := g.hello(to)
 	if d != nil {
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}
@@ -38,6 +39,7 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	defer func() { room.leave() }()
 	conn, d := g.proxy.handshake(ctx, raw, cert, protocols)
 	if d != nil {
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}

@@ -64,7 +64,7 @@ func (g *guest) settle(server net.Conn, o opening) settled {
 
 // differs holds a second hello against the first.
 func (g *guest) differs(o opening, again clienthello.Hello) *denial {
-	wrong := g.proxy.checks.again(o.hello, again)
+	wrong := g.proxy.checks.Again(o.hello, again)
 	if wrong == "" {
 		return nil
 	}
