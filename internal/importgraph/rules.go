@@ -237,6 +237,7 @@ func Arrows() []Arrow {
 				"sandbox", "sandbox/manifest", "sandbox/router", "sandbox/output", "sandbox/hosttool", "sandbox/tool", "sandbox/kind",
 				"sandbox/sandboxtest",
 			}),
+			Libraries: azure, // to sign in
 		},
 	}
 }
