@@ -60,7 +60,7 @@ func (w *world) inner() string {
 // time over everything, behind TLS.
 func TestAccExamplesApplyWhereverTheBlockSays(t *testing.T) {
 	t.Parallel()
-	for _, folder := range []string{"azure-team", "guardrails"} {
+	for _, folder := range []string{"azure-team", "guardrails", "ci"} {
 		for name, newWorld := range map[string]func(*testing.T) *world{"embedded": embeddedWorld, "acas": servedWorld} {
 			t.Run(folder+" "+name, func(t *testing.T) {
 				t.Parallel()
