@@ -69,10 +69,10 @@ func place(id, location string) (acas.Config, error) {
 	return acas.Config{Subscription: parts[1], ResourceGroup: parts[3], Group: parts[7], Location: location}, nil
 }
 
-// chart runs the program in a sandbox of its own and lands what it leaves. What the plan would refuse is
-// refused here, with the same code.
+// chart runs the program in a sandbox of its own and lands what it leaves. What the
+// plan would refuse is refused here, with the same code.
 func chart(ctx context.Context, document []byte, accepted manifest.Digest, config acas.Config, code []byte, outputs string) error {
-	b, err := acas.New(config)
+	b, err := acas.New(config) //nolint:contextcheck // it sends nothing
 	if err != nil {
 		return fmt.Errorf("open the backend: %w", err)
 	}
