@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/authority"
 )
 
 // ListenOptions say where an emulator is reached.
@@ -24,7 +26,7 @@ type ListenOptions struct {
 // Server is an emulator that listens.
 type Server struct {
 	emulator  *Emulator
-	authority *authority
+	authority *authority.Authority
 	listener  net.Listener
 	http      *http.Server
 	sweeping  context.CancelFunc
@@ -51,7 +53,7 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 		return nil, fmt.Errorf("listening: %w", err)
 	}
 	s := &Server{emulator: e, listener: listener}
-	if s.authority, err = newAuthority(append([]string{"localhost"}, o.Names...), s.addresses()); err != nil {
+	if s.authority, err = authority.New(append([]string{"localhost"}, o.Names...), s.addresses()); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s.http = &http.Server{
@@ -66,7 +68,7 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 	s.running.Go(func() { s.sweep(sweeping) })
 	s.running.Go(func() {
 		secured := tls.NewListener(listener, &tls.Config{
-			MinVersion: tls.VersionTLS12, GetCertificate: s.authority.certificate, NextProtos: []string{"http/1.1"},
+			MinVersion: tls.VersionTLS12, GetCertificate: s.authority.Certificate, NextProtos: []string{"http/1.1"},
 		})
 		if err := s.http.Serve(secured); !errors.Is(err, http.ErrServerClosed) {
 			s.failed = err
@@ -130,7 +132,7 @@ func (s *Server) URL() string {
 }
 
 // CA is the certificate of the authority that clients have to trust, in PEM.
-func (s *Server) CA() []byte { return s.authority.pem() }
+func (s *Server) CA() []byte { return s.authority.PEM() }
 
 // Close stops listening and closes the emulator. Requests under way are broken off
 // when ctx ends.
