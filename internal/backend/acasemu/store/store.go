@@ -30,8 +30,8 @@ type Store struct {
 	door chan struct{}
 	// whole is that the file was all there when it was opened first.
 	whole bool
-	mu   sync.Mutex
-	open *session
+	mu    sync.Mutex
+	open  *session
 
 	// turn is held by the one that commits; waiting are changes of the others.
 	turn    chan struct{}
