@@ -35,7 +35,7 @@ type call struct {
 const FaultHeader = "X-Emulator-Fault"
 
 func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, controlPrefix) {
+	if strings.HasPrefix(r.URL.Path, controlPrefix) && !throughPort(r) {
 		e.control(w, r)
 		return
 	}
@@ -80,6 +80,9 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 // answer judges a request in the order in which the service does: who asks, in what
 // version, for what, and only then how.
 func (e *Emulator) answer(c *call) answer {
+	if throughPort(c.request) {
+		return c.no(portsAreNotPlayed())
+	}
 	if err := e.admit(c); err != nil {
 		return c.no(err)
 	}
@@ -88,6 +91,9 @@ func (e *Emulator) answer(c *call) answer {
 	}
 	if !spoken(c.plane, c.version) {
 		return c.no(refuse(http.StatusBadRequest, "UnsupportedApiVersion", "api-version %q is not one of %s", string(c.version), versions(c.plane)))
+	}
+	if c.node == nil && wantsStream(c.request) {
+		return c.no(streamsAreNotPlayed())
 	}
 	if c.node == nil {
 		return c.no(refuse(http.StatusNotFound, "NotFound", "there is no such path"))
