@@ -84,3 +84,28 @@ func TestVolumesOfAnOrdinaryUsersEmulatorAreNamed(t *testing.T) {
 		t.Errorf("where the host can: %v", err)
 	}
 }
+
+func TestWhatARuleWouldChangeIsRefusedAndLogged(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(site.Close)
+	at := strings.TrimPrefix(site.URL, "http://")
+	g, _ := newGuests(t, map[string]string{"changed.example.com": at, "plain.example.com": at})
+	r := boot(t, g, acasemu.Boot{ID: "a", Egress: acasemu.Egress{Policy: &wire.EgressPolicy{
+		DefaultAction: wire.EgressAllow, Rules: []wire.EgressRule{rule("changed.example.com", "/v1/*", wire.EgressTransform)},
+	}}})
+	const curl = "curl -s --max-time 20 -o /dev/null -w '%{http_code}' "
+	r.prints(curl+"http://changed.example.com/v1/x", "403")
+	r.prints(curl+"http://changed.example.com/v2/x", "200")
+	r.prints(curl+"http://plain.example.com/v1/x", "200")
+	box, err := g.box("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.engine.Delete(t.Context(), box.guest.ID()); err != nil { // which waits for the log
+		t.Fatal(err)
+	}
+	if log, err := g.Decisions(t.Context(), "a"); err != nil || len(log.Denied) != 1 || log.Denied[0].Host != "changed.example.com" {
+		t.Errorf("%+v %v", log, err)
+	}
+}
