@@ -86,7 +86,7 @@ func refreshRecorded(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(recordedFile, out.Bytes(), 0o644); err != nil { //nolint:gosec // part of the source
+	if err := os.WriteFile(recordedFile, out.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,8 +17,11 @@ type flaw struct {
 	client, check string
 	// ask, where it is set, changes a request on its way in. It may answer it itself.
 	ask func(*http.Request) (*http.Response, error)
-	// tell, where it is set, changes an answer on its way out.
-	tell func(*http.Response) error
+	// at says which paths' answers are changed on their way out, change how each value of
+	// a document is, and kind what the answer says that it is.
+	at     func(path string) bool
+	change func(any) any
+	kind   string
 }
 
 func flaws() []flaw {
@@ -26,25 +29,20 @@ func flaws() []flaw {
 		{name: "none", what: "nothing", client: "sdk"},
 		{
 			name: "null-lists", what: "a list that is empty is null", client: "sdk", check: "sync.lists.empty",
-			tell: rewrite(anything, func(v any) any {
+			at: anything, change: func(v any) any {
 				if list, ok := v.([]any); ok && len(list) == 0 {
 					return nil
 				}
 				return v
-			}),
-		},
-		{
-			name: "exec-as-bytes", what: "what a command did is told as application/octet-stream", client: "sdk", check: "sync.exec.basics",
-			tell: func(r *http.Response) error {
-				if strings.HasSuffix(r.Request.URL.Path, "/executeShellCommand") {
-					r.Header.Set("Content-Type", "application/octet-stream")
-				}
-				return nil
 			},
 		},
 		{
+			name: "exec-as-bytes", what: "what a command did is told as application/octet-stream", client: "sdk", check: "sync.exec.basics",
+			at: paths("/executeShellCommand"), kind: "application/octet-stream",
+		},
+		{
 			name: "stat-in-words", what: "isDir and isSymlink are words, not booleans", client: "sdk", check: "sync.files.stat",
-			tell: rewrite(paths("/files/stat", "/files/list"), func(v any) any {
+			at: paths("/files/stat", "/files/list"), change: func(v any) any {
 				for _, name := range []string{"isDir", "isSymlink"} {
 					if entry, ok := v.(map[string]any); ok {
 						if is, ok := entry[name].(bool); ok {
@@ -53,7 +51,7 @@ func flaws() []flaw {
 					}
 				}
 				return v
-			}),
+			},
 		},
 		{
 			name: "delete-says-gone", what: "a DELETE is answered 404 at once, and deletes nothing", client: "sdk", check: "sync.sandbox.delete",
@@ -73,12 +71,12 @@ func flaws() []flaw {
 			ask: func(r *http.Request) (*http.Response, error) {
 				return nil, openEgress(r)
 			},
-			tell: rewrite(anything, func(v any) any {
+			at: anything, change: func(v any) any {
 				if policy, ok := v.(map[string]any); ok && policy["defaultAction"] == "Allow" {
 					policy["defaultAction"] = "Deny"
 				}
 				return v
-			}),
+			},
 		},
 	}
 }
@@ -122,20 +120,23 @@ func cutLast(path string) (above, last string, found bool) {
 	return path[:i], path[i+1:], true
 }
 
-// rewrite changes the values of documents that are answered at some paths.
-func rewrite(at func(path string) bool, change func(any) any) func(*http.Response) error {
-	return func(r *http.Response) error {
-		if !at(r.Request.URL.Path) || !strings.Contains(r.Header.Get("Content-Type"), "json") {
-			return nil
-		}
-		body, err := changed(r.Body, change)
+// tell changes an answer.
+func (f flaw) tell(r *http.Response) error {
+	if f.at == nil || !f.at(r.Request.URL.Path) {
+		return nil
+	}
+	if f.change != nil && strings.Contains(r.Header.Get("Content-Type"), "json") {
+		body, err := changed(r.Body, f.change)
 		if err != nil {
 			return err
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
-		return nil
 	}
+	if f.kind != "" {
+		r.Header.Set("Content-Type", f.kind)
+	}
+	return nil
 }
 
 // changed is a document with every value in it changed, the outermost too. What is
@@ -145,14 +146,14 @@ func changed(from io.ReadCloser, change func(any) any) ([]byte, error) {
 	if err := from.Close(); err != nil {
 		return nil, err
 	}
-	if err != nil || len(raw) == 0 {
+	if err != nil || !json.Valid(raw) {
 		return raw, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // a number is passed on as it was written
 	var doc any
-	if decoder.Decode(&doc) != nil {
-		return raw, nil
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, err
 	}
 	return json.Marshal(everywhere(doc, change))
 }

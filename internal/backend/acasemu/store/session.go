@@ -149,7 +149,7 @@ func (s *Store) checkWhole() (err error) {
 		Timeout: time.Nanosecond, ReadOnly: true, PreLoadFreelist: true,
 		OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
 			var err error
-			opened, err = os.OpenFile(name, flag, mode) //nolint:gosec // the configured path
+			opened, err = os.OpenFile(name, flag, mode)
 			return opened, err
 		},
 	})
