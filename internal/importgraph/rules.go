@@ -162,7 +162,9 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi", "internal/backend/prebuilt"}),
 			Libraries: join(azure, stateFile, documents, waiting),
 		},
-		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu"}},
+		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu", "internal/backend/acasemu/authority"}},
+		{Tree: "internal/backend/acasemu/authority"},
+		{Tree: "internal/backend/acasemu/broken", Own: []string{"internal/backend/acasemu/authority"}}, // a command for tests
 
 		// What tests, measures, installs and documents it.
 		{
