@@ -127,7 +127,14 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, hostNames, waiting),
 		},
 		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
-		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
+		{
+			Tree:      "internal/backend/egressproxy",
+			Own:       join(vocabulary, []string{"internal/backend/egressproxy/egressworld", "internal/backend/egressproxy/parts"}),
+			Libraries: join(nameServers, trustStores, waiting),
+		},
+		// What a proxy is put together from, and how tests put one together wrongly.
+		{Tree: "internal/backend/egressproxy/parts", Own: join(vocabulary, []string{"internal/backend/egressproxy"})},
+		{Tree: "internal/backend/egressproxy/egressflaws", Own: join(vocabulary, []string{"internal/backend/egressproxy", "internal/backend/egressproxy/parts"})},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
@@ -301,6 +308,11 @@ func Bans() []Ban {
 			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
 		},
 		{
+			Why:  "a proxy with something wrong with it is for tests alone",
+			From: []string{".", "cmd/...", "sandbox/...", "internal/...", "examples/..."}, Except: []string{"internal/backend/egressproxy/egressflaws/..."},
+			Never: []string{"internal/backend/egressproxy/egressflaws/..."},
+		},
+		{
 			Why:   "a backend is used and tested without a router",
 			From:  []string{"sandbox/backend/...", "internal/backend/..."},
 			Never: []string{"sandbox/router/..."},
@@ -346,7 +358,7 @@ var (
 	otherTools      = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings        = []string{"github.com/owenrumney/go-sarif"} // for code hosts
 	fileLocks       = []string{"golang.org/x/sys/windows"}
-	waiting         = []string{"golang.org/x/sync"}
+	waiting         = []string{"golang.org/x/sync", "golang.org/x/time/rate"}
 )
 
 // TestLibraries may be imported by the tests of any package and by nothing that
