@@ -91,7 +91,7 @@ func Arrows() []Arrow {
 			// What exists already, as configuration.
 			Tree: "internal/adopt",
 			Own: join(vocabulary, []string{
-				"internal/backend/acasapi", "internal/backend/acasegress", "internal/hcltext", "internal/plaintext", "internal/show", "internal/translate",
+				"internal/backend/acasapi", "internal/backend/acasegress", "internal/hcltext", "internal/translate",
 			}),
 			Libraries: terraformSource,
 		},

@@ -14,7 +14,7 @@ import (
 )
 
 // Label is a text as the label of a Terraform block.
-func Label(text string) string { return slug(text, "imported") }
+func Label(text string) string { return hcltext.Name(text, "imported") }
 
 // IsLabel reports whether a text stands as the label of a Terraform block as it is.
 func IsLabel(text string) bool { return hclsyntax.ValidIdentifier(text) }
