@@ -38,8 +38,9 @@ func FromACA(document []byte) (*Adoption, error) {
 	}
 	m := migration{
 		draft: newDraft(
-			"What the provider Azure/aca made, taken over. Delete its resource blocks as this file is added, and keep the provider",
-			"itself until this is applied. Plan it first: it imports and lets go, and adds, changes and destroys nothing.",
+			"What the provider Azure/aca made, taken over. Delete its resource blocks as this file is added, and keep the provider itself "+
+				"until this is applied.",
+			"Plan it first: it imports and lets go, and adds, changes and destroys nothing.",
 		),
 		groups: map[string]place{}, forgotten: map[string]bool{}, images: map[string]string{},
 	}
@@ -65,12 +66,22 @@ type migration struct {
 	groups    map[string]place
 	images    map[string]string
 	forgotten map[string]bool
+	// warned says that it was told what the other provider opens.
+	warned bool
 }
 
-// letGo writes the removed block of a resource, one for all instances.
-func (m *migration) letGo(r stateResource) {
+// letGo writes the removed block of a resource, one for all instances, below what is to
+// be known of it.
+func (m *migration) letGo(r stateResource, remarks ...string) {
 	from, address, ok := r.block()
-	if ok && !m.forgotten[address] {
+	fresh := ok && !m.forgotten[address]
+	if fresh || len(remarks) > 0 {
+		m.file.Body().AppendNewline()
+	}
+	for _, remark := range remarks {
+		m.find(address, remark)
+	}
+	if fresh {
 		m.forgotten[address] = true
 		m.forget(address, from)
 	}

@@ -18,19 +18,23 @@ func (m *migration) takeSandbox(r stateResource) bool {
 	if m.past(r, kindSandbox) {
 		return true
 	}
-	m.letGo(r)
 	policy := acaPolicy(objectAt(r.Values, "egress_policy"))
 	text := policyText(policy)
 	if skip, _ := r.Values["skip_egress_proxy"].(bool); skip {
 		text = "egress goes around the proxy"
 	}
 	l := Left{Kind: kindSandbox, Name: r.Address, What: strings.Join([]string{r.text("id"), m.madeFrom(r), text}, ", "), Why: whyACASandbox}
-	if policy == nil {
-		m.find(r.Address, r.Address+" has no egress_policy, and reaches every destination. A workload here without egress reaches none.")
-	} else {
-		l.instead = policyHCL(r.title(), policy)
-		m.find(r.Address, whyOpen)
+	var remarks []string
+	switch {
+	case policy == nil:
+		remarks = []string{"It has no egress_policy, and reaches every destination. A workload here without egress reaches none."}
+	case !m.warned:
+		remarks, m.warned = []string{whyOpen}, true
 	}
+	if policy != nil {
+		l.instead = policyHCL(r.title(), policy)
+	}
+	m.letGo(r, remarks...)
 	m.leave(l)
 	return true
 }

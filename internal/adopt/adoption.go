@@ -124,7 +124,6 @@ func (d *draft) resource(o Object, remarks []string, fill func(*hclwrite.Body)) 
 // forget writes the block that lets go of another provider's resource.
 func (d *draft) forget(address string, from hcl.Traversal) {
 	body := d.file.Body()
-	body.AppendNewline()
 	block := body.AppendNewBlock("removed", nil).Body()
 	block.SetAttributeTraversal("from", from)
 	block.AppendNewline()

@@ -61,13 +61,13 @@ func egressText(r acasegress.Reading) string {
 	return r.Mode().String()
 }
 
-// policyHCL is a policy of the service as a sandbox_policy, to begin from. It holds
-// rules and never a header's value.
+// policyHCL is a policy of the service as a sandbox_policy, to begin from, and what of
+// it that does not say. Values of headers, which may be secrets, are no part of it.
 func policyHCL(name string, p *wire.EgressPolicy) []byte {
 	document, err := wire.Encode(struct {
-		Name   string             `json:"name"`
-		Policy *wire.EgressPolicy `json:"egressPolicy"`
-	}{name, p})
+		Name   string            `json:"name"`
+		Policy wire.EgressPolicy `json:"egressPolicy"`
+	}{name, withoutValues(*p)})
 	if err != nil {
 		return nil
 	}
@@ -75,5 +75,24 @@ func policyHCL(name string, p *wire.EgressPolicy) []byte {
 	if err != nil {
 		return []byte("The rules could not be read: " + strings.ReplaceAll(err.Error(), "\n", " "))
 	}
-	return t.HCL(translate.Label(name))
+	lines := t.HCL(translate.Label(name))
+	for _, loss := range t.Losses {
+		if loss.Path.String() != "name" {
+			lines = append(lines, (loss.Effect.String() + ", " + loss.Path.String() + ": " + strings.ReplaceAll(loss.Why, "\n", " ") + "\n")...)
+		}
+	}
+	return lines
+}
+
+func withoutValues(p wire.EgressPolicy) wire.EgressPolicy {
+	p.HTTP = nil // the service's own copy
+	p.Rules = slices.Clone(p.Rules)
+	for i, rule := range p.Rules {
+		headers := slices.Clone(rule.Action.Headers)
+		for h := range headers {
+			headers[h].Value = ""
+		}
+		p.Rules[i].Action.Headers = headers
+	}
+	return p
 }

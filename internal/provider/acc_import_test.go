@@ -233,4 +233,7 @@ func TestAccEveryKindIsTakenOverByTheBlockOfItsErrorAndByItsID(t *testing.T) {
 	}
 }
 
-var importBlock = regexp.MustCompile(`(?s)import \{.*?\n\}\n`)
+var (
+	importBlock  = regexp.MustCompile(`(?s)import \{.*?\n\}\n`)
+	removedBlock = regexp.MustCompile(`(?s)removed \{.*?\n\}\n`)
+)
