@@ -47,11 +47,15 @@ func crowded() *adopt.Inventory {
 	return &adopt.Inventory{
 		ID: team(), Group: wire.Group{Location: "westeurope", Tags: map[string]string{hostile: hostile}},
 		Images: []wire.Image{
-			{ID: "2", Labels: labels, Image: base}, {ID: "1", Labels: labels, Image: base},
-			{ID: "3", Labels: labels, Image: base, Status: &wire.ImageStatus{State: wire.ImageFailed}}, {ID: "4"},
+			{ID: "2", Labels: labels, Image: base},
+			{ID: "1", Labels: labels, Image: base},
+			{ID: "3", Labels: labels, Image: base, Status: &wire.ImageStatus{State: wire.ImageFailed}},
+			{ID: "4"},
 		},
 		Volumes: []wire.Volume{
-			{VolumeName: hostile, Type: wire.VolumeBlob}, {VolumeName: "nfs", Type: wire.VolumeFileNFS}, {VolumeName: "a", Type: wire.VolumeBlob},
+			{VolumeName: hostile, Type: wire.VolumeBlob},
+			{VolumeName: "nfs", Type: wire.VolumeFileNFS},
+			{VolumeName: "a", Type: wire.VolumeBlob},
 			{VolumeName: "sizeless", Type: wire.VolumeDisk},
 		},
 		Secrets:   []adopt.SecretNames{{ID: "api", Keys: []string{hostile, "for"}}, {ID: hostile}},

@@ -45,22 +45,22 @@ const stateRemedy = "write it with terraform show -json > state.json, in the con
 
 // readState reads the resources of a state, modules included, in its order.
 func readState(document []byte) ([]stateResource, error) {
-	refuse := func(code sandbox.Code, found string, err error) ([]stateResource, error) {
+	refuse := func(code sandbox.Code, found string) ([]stateResource, error) {
 		return nil, sandbox.Finding{
 			Code: code, Found: found, Required: "a state as terraform show -json prints it", Remedy: stateRemedy,
-		}.Refusal(err)
+		}.Refusal(nil)
 	}
 	var state stateDocument
 	if err := json.Unmarshal(document, &state); err != nil {
-		return refuse(sandbox.CodeDocumentSyntax, "text that is not such a document", nil) // a decoder's words may quote values
+		return refuse(sandbox.CodeDocumentSyntax, "text that is not such a document") // a decoder's words may quote values
 	}
 	switch {
 	case state.Lineage != "":
-		return refuse(sandbox.CodeDocumentType, "the raw state, whose form Terraform keeps to itself", nil)
+		return refuse(sandbox.CodeDocumentType, "the raw state, whose form Terraform keeps to itself")
 	case len(state.Planned) > 0:
-		return refuse(sandbox.CodeDocumentType, "a plan", nil)
+		return refuse(sandbox.CodeDocumentType, "a plan")
 	case state.FormatVersion == "":
-		return refuse(sandbox.CodeDocumentType, "another document", nil)
+		return refuse(sandbox.CodeDocumentType, "another document")
 	case state.Values == nil:
 		return nil, nil // nothing was ever applied
 	}

@@ -94,8 +94,12 @@ func TestImportTakesOneSource(t *testing.T) {
 		t.Errorf("exit code %d\n%s", got.code, got.both())
 	}
 	for _, args := range [][]string{
-		{}, {"--from-group", "a", "--from-aca", state}, {"--from-aca", state, "--emulator"}, {"--from-aca", state, "--force"},
-		{"--from-aca", write(t, "raw.json", []byte(`{"version":4,"lineage":"x"}`))}, {"--from-aca", "nowhere.json"},
+		{},
+		{"--from-group", "a", "--from-aca", state},
+		{"--from-aca", state, "--emulator"},
+		{"--from-aca", state, "--force"},
+		{"--from-aca", write(t, "raw.json", []byte(`{"version":4,"lineage":"x"}`))},
+		{"--from-aca", "nowhere.json"},
 	} {
 		if got := run(t, append([]string{"import"}, args...)...); got.code != cli.ExitBadInput || got.stdout != "" {
 			t.Errorf("%q: exit code %d\n%s", args, got.code, got.both())
