@@ -214,11 +214,12 @@ func Arrows() []Arrow {
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
 
 		// Terraform.
+		{Tree: "internal/unfinished", Libraries: stateFile},
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
-				"internal/backend/prebuilt", "internal/imageregistry",
+				"internal/backend/prebuilt", "internal/imageregistry", "internal/unfinished",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{

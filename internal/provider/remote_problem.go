@@ -75,6 +75,10 @@ type existsError struct {
 	hint string
 }
 
+// madeOtherwise is the hint about what an apply made that was killed, when the
+// configuration was another one.
+const madeOtherwise = "It was made by an apply that did not end, from another configuration; imported, it is changed to this one"
+
 func (e *existsError) Error() string { return e.object + " exists" }
 
 // diagnostic has the block that imports the object, to be pasted. The provider never
