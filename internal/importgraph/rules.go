@@ -205,10 +205,15 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 		{
-			Tree: "internal/planbench", Own: []string{"internal/provider"},
+			Tree: "internal/planbench", Own: []string{"internal/provider", "internal/terraformtest", "internal/backend/acasemu"},
 			TestLibraries: join(terraformSDK, []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"}),
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
+
+		{Tree: "internal/terraformtest", Libraries: terraformSDK, Testing: true},
+		{
+			Tree: "internal/killapply", Own: []string{"internal/terraformtest", "internal/backend/acasapi", "internal/backend/acasemu"},
+		},
 
 		// Registries of images, for plans.
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
