@@ -19,49 +19,6 @@ resource "sandbox_disk_image" "tool" {
 }
 `
 
-// What goes wrong at the service is told, and once it is over the next apply ends
-// where the first should have: with one of everything.
-func TestAccFailuresOfTheServiceAreToldAndOvercome(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		fault string
-		words []string
-	}{
-		"expired token":      {"token=reject", []string{"Service does not accept the token", "Sign in again", "service.unauthenticated"}},
-		"missing role":       {"token=forbidden,op=image.list", []string{"Container Apps SandboxGroup Data Owner", "Owner and Contributor do not include it", "service.forbidden"}},
-		"throttled":          {"status=429,retry-after=1,op=image.create", []string{"Service asks for fewer requests", "service.throttled"}},
-		"service down":       {"status=503,op=group.put", []string{"Service failed", "service.unavailable"}},
-		"group fails":        {"arm=fail", []string{"Service gave the object up", "service.failed"}},
-		"group stuck":        {"arm=stuck", []string{"Service did not finish in time", "service.timeout"}},
-		"build failed":       {"image=fail", []string{"a failed build", "a fault that was switched on", "service.failed"}},
-		"build stuck":        {"image=stuck", []string{"Building after", "Ready within 5m0s", "in the block timeouts", "service.timeout"}},
-		"lost after image":   {"drop=after,op=image.create", []string{"creating"}},
-		"redirect elsewhere": {"redirect,op=group.put", []string{"service.answer_invalid"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := servedWorld(t)
-			w.misbehave(c.fault)
-			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": toolHCL})
-			if name == "lost after image" {
-				// An answer that is lost is looked for, and found.
-				tf.apply(t)
-			} else {
-				tf.refused(t, c.words...)
-			}
-			w.calm()
-			tf.apply(t)
-			tf.empty(t)
-			if n := each(t, w.group(t, "team").Images(context.Background(), nil), nil); n != 1 {
-				t.Errorf("the group has %d images", n)
-			}
-			if n := each(t, w.outside.ListGroups(context.Background(), w.subscription, ""), nil); n != 1 {
-				t.Errorf("there are %d groups", n)
-			}
-		})
-	}
-}
-
 // A 404 is not always the object's.
 func TestAccWhatMerelyCannotBeFoundStaysInTheState(t *testing.T) {
 	t.Parallel()
