@@ -28,24 +28,10 @@ const deadline = 3 * time.Minute
 
 func TestAnApplyAfterAKilledOneMakesOneOfEach(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("TF_ACC") == "" {
-		t.Skip("set TF_ACC=1 to run tests through the real command line")
-	}
-	n, seed := number(t, "KILL_POINTS", points), number(t, "KILL_SEED", rand.Uint64()>>1)
-	t.Logf("KILL_POINTS=%d KILL_SEED=%d", n, seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	tf := newTerraform(t)
-
-	whole := tf.in(t)
-	whole.service.set(nil)
-	whole.succeeds(t, "apply", "-auto-approve")
-	requests := whole.requests
-	whole.converged(t)
-	t.Logf("an apply makes %d requests", requests)
-
+	tf, random, n := begin(t)
 	victims, moments := []string{"provider", "terraform"}, []moment{unseen, acted, delivered}
 	for i := range n {
-		at, when, victim := 1+random.IntN(requests), moments[random.IntN(len(moments))], victims[i%2]
+		at, when, victim := 1+random.IntN(tf.requests), moments[random.IntN(len(moments))], victims[i%2]
 		t.Run(fmt.Sprintf("%s at request %d %s", victim, at, when), func(t *testing.T) {
 			t.Parallel()
 			run := tf.in(t)
@@ -54,6 +40,43 @@ func TestAnApplyAfterAKilledOneMakesOneOfEach(t *testing.T) {
 			run.converged(t)
 		})
 	}
+}
+
+// Who presses Ctrl-C is waited for, and the state has what was made until then: the
+// next apply needs nothing that was written down beside it.
+func TestAnInterruptedApplyKeepsInTheStateWhatItMade(t *testing.T) {
+	t.Parallel()
+	tf, random, n := begin(t)
+	moments := []moment{unseen, acted}
+	for range n {
+		at, when := 1+random.IntN(tf.requests), moments[random.IntN(len(moments))]
+		t.Run(fmt.Sprintf("at request %d %s", at, when), func(t *testing.T) {
+			t.Parallel()
+			run := tf.in(t)
+			run.interrupted(t, at, when)
+			if err := os.RemoveAll(filepath.Join(run.dir, ".terraform")); err != nil {
+				t.Fatal(err)
+			}
+			run.succeeds(t, "apply", "-auto-approve")
+			run.converged(t)
+		})
+	}
+}
+
+// begin applies once, to see how many requests that takes.
+func begin(t *testing.T) (tf terraform, random *rand.Rand, n int) {
+	t.Helper()
+	if os.Getenv("TF_ACC") == "" {
+		t.Skip("set TF_ACC=1 to run tests through the real command line")
+	}
+	n, seed := number(t, "KILL_POINTS", points), number(t, "KILL_SEED", rand.Uint64()>>1)
+	tf = newTerraform(t)
+	whole := tf.in(t)
+	whole.succeeds(t, "apply", "-auto-approve")
+	tf.requests = whole.service.count()
+	whole.converged(t)
+	t.Logf("KILL_POINTS=%d KILL_SEED=%d; an apply makes %d requests", n, seed, tf.requests)
+	return tf, rand.New(rand.NewPCG(seed, 0)), n
 }
 
 func number[N ~int | ~uint64](t *testing.T, variable string, otherwise N) N {
@@ -72,11 +95,13 @@ func number[N ~int | ~uint64](t *testing.T, variable string, otherwise N) N {
 // terraform is the command line with a provider that says which process it is.
 type terraform struct {
 	command, program string
+	// requests is how many an apply makes.
+	requests int
 }
 
 func newTerraform(t *testing.T) terraform {
 	t.Helper()
-	return terraform{terraformtest.Command(t), filepath.Join(terraformtest.Build(t, terraformtest.Module), terraformtest.Program)}
+	return terraform{command: terraformtest.Command(t), program: filepath.Join(terraformtest.Build(t, terraformtest.Module), terraformtest.Program)}
 }
 
 // run is one directory with everything, and a service of its own.
@@ -86,7 +111,6 @@ type run struct {
 	service   *service
 	dir, pids string
 	env       []string
-	requests  int
 }
 
 func (tf terraform) in(t *testing.T) *run {
@@ -123,12 +147,10 @@ func (r *run) start(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buf
 
 func (r *run) succeeds(t *testing.T, args ...string) string {
 	t.Helper()
-	before := r.service.count()
 	cmd, out := r.start(t, append(args, "-no-color")...)
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
-	r.requests = max(r.requests, r.service.count()-before)
 	return out.String()
 }
 
@@ -159,6 +181,26 @@ func (r *run) killed(t *testing.T, victim string, at int, when moment) {
 	close(started)
 	if err := cmd.Wait(); err == nil && when != delivered {
 		t.Errorf("nobody was killed:\n%s", out)
+	}
+	r.service.set(nil)
+}
+
+// interrupted applies and presses Ctrl-C.
+func (r *run) interrupted(t *testing.T, at int, when moment) {
+	t.Helper()
+	var running *os.Process
+	started := make(chan struct{})
+	r.service.set(&trap{at: at, when: when, patient: true, kill: func() {
+		<-started
+		if err := running.Signal(os.Interrupt); err != nil {
+			t.Errorf("interrupting: %v", err)
+		}
+	}})
+	cmd, out := r.start(t, "apply", "-auto-approve", "-no-color")
+	running = cmd.Process
+	close(started)
+	if err := cmd.Wait(); err == nil || !strings.Contains(out.String(), "Interrupt received") {
+		t.Errorf("nobody was interrupted: %v\n%s", err, out)
 	}
 	r.service.set(nil)
 }

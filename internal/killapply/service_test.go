@@ -1,6 +1,7 @@
 package killapply_test
 
 import (
+	"bytes"
 	"encoding/pem"
 	"io"
 	"log"
@@ -46,6 +47,8 @@ type trap struct {
 	at   int
 	when moment
 	kill func()
+	// patient leaves the request open until its client gives it up.
+	patient bool
 }
 
 func newService(t *testing.T) *service {
@@ -103,6 +106,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		trap = nil
 	}
 	s.mu.Unlock()
+	if trap != nil && trap.patient { // whose client is heard to go once the body is read
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
 	switch {
 	case trap == nil:
 		s.proxy.ServeHTTP(w, r)
@@ -116,6 +126,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.proxy.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	trap.kill()
+	if trap.patient {
+		<-r.Context().Done()
+	}
 	panic(http.ErrAbortHandler) // no answer
 }
 

@@ -17,6 +17,7 @@ import (
 // of standing in the way. See docs/decisions/0014.
 type attempt struct {
 	journal *unfinished.Journal
+	clock   acasapi.Clock
 	wait    acasapi.Wait
 	// object is what creations of the same are written down under.
 	object string
@@ -87,6 +88,29 @@ func (a *attempt) left(ctx context.Context, wait bool) func(func(unfinished.Crea
 			}
 		}
 	}
+}
+
+// readBack bounds the look after something that was interrupted.
+const readBack = 30 * time.Second
+
+// afterwards looks, after a failure that may have made the object, whether it exists:
+// the caller's own context may have ended. The service goes on with what it was asked
+// after its client went away, so one look may be too early.
+func (a *attempt) afterwards(ctx context.Context, failed error, look func(context.Context) error) (made bool) {
+	if refused(failed) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readBack)
+	defer cancel()
+	for pause := 500 * time.Millisecond; pause <= 8*time.Second; pause *= 2 {
+		if look(ctx) == nil {
+			return true
+		}
+		if a.clock.Sleep(ctx, pause) != nil {
+			return false
+		}
+	}
+	return look(ctx) == nil
 }
 
 // end writes down what came of it. What may or may not have been made stays written

@@ -59,7 +59,7 @@ func (k groupKind) create(ctx context.Context, h *home, plan, _ *groupModel, a *
 	default:
 		doc, err = arm.AwaitGroup(ctx, id, a.wait)
 	}
-	if err != nil && !afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = arm.GetGroup(ctx, id); return err }) {
+	if err != nil && !a.afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = arm.GetGroup(ctx, id); return err }) {
 		return false, err
 	}
 	if a.overwritten(doc.Tags) {

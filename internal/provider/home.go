@@ -28,6 +28,8 @@ type home struct {
 	file string
 	// journal is where creations are written down, nil for nowhere.
 	journal *unfinished.Journal
+	// clock is what is waited by.
+	clock acasapi.Clock
 	// open makes the configuration of a client, without a location, once.
 	open func() (acasapi.Config, error)
 

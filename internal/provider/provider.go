@@ -148,7 +148,10 @@ func (p *sandboxProvider) registryClient(block tftypes.Value) (client *imageregi
 // home is where remote objects live. Nothing is read and nobody is asked.
 func (p *sandboxProvider) home(block providerModel) *home {
 	h := p.place(block)
-	h.journal = p.journal
+	h.journal, h.clock = p.journal, p.clock
+	if h.clock == nil {
+		h.clock = acasapi.SystemClock()
+	}
 	return h
 }
 

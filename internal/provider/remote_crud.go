@@ -27,7 +27,7 @@ func (r *remoteResource[M]) Create(ctx context.Context, req resource.CreateReque
 	}
 	bounded, cancel, wait := waiting(ctx, limit)
 	defer cancel()
-	a := &attempt{journal: r.home.journal, wait: wait, object: r.kind.filed(&plan)}
+	a := &attempt{journal: r.home.journal, clock: r.home.clock, wait: wait, object: r.kind.filed(&plan)}
 	made, err := r.kind.create(bounded, r.home, &plan, &config, a)
 	a.end(ctx, made, r.kind.header(&plan).id.ValueString(), err)
 	if made {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -93,18 +92,4 @@ func (e *existsError) diagnostic() diag.Diagnostic {
 		detail += "\n" + sentence(oneLine(e.hint), '.') + "\n"
 	}
 	return placed(f.Path, diag.NewErrorDiagnostic(f.Code.Summary(), detail+"\n "+f.Locator()))
-}
-
-// readBack bounds the look after something that was interrupted.
-const readBack = 30 * time.Second
-
-// afterwards looks, after a failure that may have made the object, whether it
-// exists: the caller's own context may have ended.
-func afterwards(ctx context.Context, failed error, look func(context.Context) error) (made bool) {
-	if refused(failed) {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readBack)
-	defer cancel()
-	return look(ctx) == nil
 }

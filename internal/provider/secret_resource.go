@@ -61,7 +61,7 @@ func (k secretKind) create(ctx context.Context, h *home, plan, config *secretMod
 		}
 	}
 	_, err = group.PutSecret(ctx, name, plan.values(config))
-	made := err == nil || afterwards(ctx, err, func(ctx context.Context) error { _, err := group.SecretKeys(ctx, name); return err })
+	made := err == nil || a.afterwards(ctx, err, func(ctx context.Context) error { _, err := group.SecretKeys(ctx, name); return err })
 	plan.settle()
 	return made, err
 }

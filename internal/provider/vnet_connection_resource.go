@@ -109,7 +109,7 @@ func (vnetConnectionKind) create(ctx context.Context, h *home, plan, _ *vnetConn
 		return false, &existsError{kind: "vnet_connection", id: plan.ID.ValueString(), object: "network connection " + sandbox.Echo(name), at: sandbox.Path("name")}
 	}
 	_, err = arm.PutVNetConnection(ctx, group, name, wire.VNetConnection{Properties: wire.VNetProperties{SubnetID: plan.SubnetID.ValueString()}}, a.wait)
-	return err == nil || afterwards(ctx, err, look), err
+	return err == nil || a.afterwards(ctx, err, look), err
 }
 
 func (vnetConnectionKind) read(ctx context.Context, h *home, m *vnetConnectionModel) error {

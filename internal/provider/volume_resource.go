@@ -58,7 +58,7 @@ func (k volumeKind) create(ctx context.Context, h *home, plan, _ *volumeModel, a
 	default:
 		doc, err = group.AwaitVolume(ctx, name, doc, a.wait)
 	}
-	if err != nil && !afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = group.Volume(ctx, name); return err }) {
+	if err != nil && !a.afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = group.Volume(ctx, name); return err }) {
 		return false, err
 	}
 	if a.overwritten(doc.Labels) {
