@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/terraformtest"
 )
 
@@ -59,7 +60,7 @@ func groupsWithImages(tb testing.TB, n int) map[string]string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	server, err := emulator.Listen(tb.Context(), acasemu.ListenOptions{})
+	server, err := listener.Listen(tb.Context(), emulator, listener.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
