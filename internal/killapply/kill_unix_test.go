@@ -145,13 +145,12 @@ func (r *run) start(t *testing.T, args ...string) (cmd *exec.Cmd, out *bytes.Buf
 	return cmd, out
 }
 
-func (r *run) succeeds(t *testing.T, args ...string) string {
+func (r *run) succeeds(t *testing.T, args ...string) {
 	t.Helper()
 	cmd, out := r.start(t, append(args, "-no-color")...)
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
-	return out.String()
 }
 
 // killed applies and kills the victim.
