@@ -225,20 +225,26 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 		{
-			Tree: "internal/planbench", Own: []string{"internal/provider"},
+			Tree: "internal/planbench", Own: []string{"internal/provider", "internal/terraformtest", "internal/backend/acasemu", "internal/backend/acasemu/listener"},
 			TestLibraries: join(terraformSDK, []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"}),
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
+
+		{Tree: "internal/terraformtest", Libraries: terraformSDK, Testing: true},
+		{
+			Tree: "internal/killapply", Own: []string{"internal/terraformtest", "internal/backend/acasapi", "internal/backend/acasemu"},
+		},
 
 		// Registries of images, for plans.
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
 
 		// Terraform.
+		{Tree: "internal/unfinished", Libraries: stateFile},
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
-				"internal/backend/prebuilt", "internal/imageregistry",
+				"internal/backend/prebuilt", "internal/imageregistry", "internal/unfinished",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{
