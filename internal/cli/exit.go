@@ -99,7 +99,8 @@ func badInput(format string, args ...any) error {
 }
 
 // codeOf is the exit code that an error asks for. A refusal for want of
-// permission or ability is an answer; any other is bad input.
+// permission or ability is an answer, and so is that the service has no such object;
+// any other is bad input.
 func codeOf(err error) int {
 	var e *exit
 	switch {
@@ -107,7 +108,7 @@ func codeOf(err error) int {
 		return ExitAllowed
 	case errors.As(err, &e):
 		return e.code
-	case errors.Is(err, sandbox.ErrPermission), errors.Is(err, sandbox.ErrUnsupported):
+	case errors.Is(err, sandbox.ErrPermission), errors.Is(err, sandbox.ErrUnsupported), errors.Is(err, sandbox.CodeServiceNotFound):
 		return ExitRefused
 	default:
 		return ExitBadInput

@@ -164,7 +164,7 @@ func (a *app) imageCatalogue(ctx context.Context, o azure, args []string) error 
 	slices.SortFunc(c.Images, func(a, b prebuiltRow) int { return strings.Compare(a.Name, b.Name) })
 	if len(args) == 1 {
 		if c.Images, err = find(c.Images, args[0]); err != nil {
-			return &exit{ExitRefused, err}
+			return err
 		}
 	}
 	if a.format == "json" {

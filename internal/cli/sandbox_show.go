@@ -97,7 +97,7 @@ func (r *reached) without(ctx context.Context, missing error) error {
 		}
 		break
 	}
-	return &exit{ExitRefused, advise(missing, sandbox.CodeServiceNotFound, "look for it with sandboxctl ls; a sandbox that was deleted is not found")}
+	return advise(missing, sandbox.CodeServiceNotFound, "look for it with sandboxctl ls; a sandbox that was deleted is not found")
 }
 
 func pageOf(doc wire.Sandbox, of target, at time.Time) sandboxPage {
