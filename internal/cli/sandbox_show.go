@@ -81,6 +81,8 @@ func (a *app) showSandbox(ctx context.Context, o azure, id string) error {
 	}
 	at, _ := r.ServiceTime()
 	page := pageOf(doc, r.target(), at)
+	prebuilt := prebuiltNames{of: r}
+	prebuilt.name(ctx, &page.Image)
 	if a.format == "json" {
 		return a.printJSON(page)
 	}
