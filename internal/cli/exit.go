@@ -128,6 +128,13 @@ func (a *app) end(ctx context.Context, err error) int {
 		fmt.Fprintln(a.errs, "sandboxctl: interrupted")
 		return ExitInterrupted
 	}
+	for {
+		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what is joined to nothing is itself
+		if !ok || len(joined.Unwrap()) != 1 {
+			break
+		}
+		err = joined.Unwrap()[0]
+	}
 	if e, ok := err.(*exit); ok && e.err == nil { //nolint:errorlint // joined to another error, that one is still to be told
 		return code
 	}

@@ -109,7 +109,7 @@ func (a *app) printRefused(o runOptions, refused *refusals) error {
 		if r.Change != "" {
 			text += ": " + r.Change
 		}
-		page.Row("refused", text)
+		page.Line("refused " + text) // unbroken, to be pasted
 	}
 	if beside > 0 {
 		page.Row("refused", "others, "+show.Times(beside))
