@@ -129,7 +129,7 @@ func (a *app) end(ctx context.Context, err error) int {
 		return ExitInterrupted
 	}
 	for {
-		joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // what is joined to nothing is itself
+		joined, ok := err.(interface{ Unwrap() []error })
 		if !ok || len(joined.Unwrap()) != 1 {
 			break
 		}
