@@ -169,12 +169,23 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 	}()
 	attachment, err := r.Attach(ctx, o.workload)
 	if err != nil {
+		if errors.Is(err, sandbox.CodeNoBackend) {
+			spec, _ := unjudged(in.document, o.workload)
+			return offering(err, spec)
+		}
 		return err
 	}
 	for _, f := range attachment.Findings() {
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
 	return a.call(ctx, attachment, o, in.program, in.uploads, &heard)
+}
+
+// offering says of a backend that the workload does not name which flag is at fault. A
+// workload that runs nowhere here is refused.
+func offering(err error, spec sandbox.Spec) error {
+	return &exit{ExitRefused, advise(err, sandbox.CodeNoBackend,
+		"leave out --backend, or name the one that the workload names: --backend "+spec.Backend)}
 }
 
 // start makes the backend, and has it tell of what its proxies decide where somebody
@@ -188,11 +199,15 @@ func (a *app) start(
 		return nil, nil, err
 	}
 	if !ok {
-		return nil, nil, sandbox.Finding{
+		err := sandbox.Finding{
 			Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(name),
 			Required: "a backend that this binary runs: " + wordsOrNone(sortedKeys(a.env.Backends)),
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
+		if spec, known := unjudged(in.document, o.workload); known && name != spec.Backend {
+			return nil, nil, offering(err, spec)
+		}
+		return nil, nil, &exit{ExitRefused, err}
 	}
 	heard.first = b.FirstStart
 	switch {
@@ -220,7 +235,7 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, run
 		quiet()
 		for _, u := range uploads {
 			if err := s.WriteFile(ctx, u.path, bytes.NewReader(u.content), int64(len(u.content))); err != nil {
-				return inInput("--file "+u.flag, &exit{ExitBadInput, err})
+				return inInput("--file "+u.flag, err)
 			}
 		}
 		began = true
@@ -244,6 +259,7 @@ func (a *app) execute(
 		result = stopped.Result
 	}
 	if a.format == "json" {
+		ended := err == nil
 		var landed []output.Landed
 		switch {
 		case err != nil:
@@ -252,7 +268,7 @@ func (a *app) execute(
 		default:
 			landed, err = collect(ctx, s, spec, sink)
 		}
-		o.ran.fill(s, result, took, landed, err)
+		o.ran.fill(s, result, ended, took, landed, err)
 		return err
 	}
 	if printErr := a.printProgram(result, o.raw); printErr != nil {
