@@ -39,6 +39,7 @@ type Backend struct {
 	calls     calls
 	locks     keyedLocks
 	instances instances
+	users     users
 
 	closing sync.Mutex
 	closed  bool // the engine is closed

@@ -65,6 +65,9 @@ type Started struct {
 	// Labels are those the sandbox really carries, which for one that existed
 	// may not be the requested ones.
 	Labels map[string]string
+	// User is as whom the guest's programs run, where the engine itself knows. A
+	// guest of which it does not is asked, by the program id.
+	User sandbox.GuestUser
 }
 
 // Listed is one sandbox that [Engine.List] found.
