@@ -46,16 +46,22 @@ func newWorld(t *testing.T) *world {
 		Subscription: subscription, ResourceGroup: "rg", Group: "g", Endpoint: w.URL,
 		Transport: w, Credential: auth.Emulator{},
 	}
+	if _, err := w.client(t).PutGroup(t.Context(), w.group(), wire.Group{Location: "swedencentral"}, acasapi.Wait{}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// client is another hand's way to the service.
+func (w *world) client(t *testing.T) *acasapi.Client {
+	t.Helper()
 	client, err := acasapi.New(acasapi.Config{
 		ARMEndpoint: w.URL, DataEndpoint: w.URL, ExactEndpoints: []string{w.URL}, Transport: w.ACAS, Credential: auth.Emulator{},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.PutGroup(t.Context(), w.group(), wire.Group{Location: "swedencentral"}, acasapi.Wait{}); err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return client
 }
 
 func (w *world) group() acasapi.GroupID {
