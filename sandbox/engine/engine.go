@@ -43,6 +43,11 @@ type Engine interface {
 	Close(ctx context.Context) error
 }
 
+// Placed is an engine that makes its sandboxes in one place that a manifest can name.
+type Placed interface {
+	Place() sandbox.Place
+}
+
 // StartRequest says which sandbox is wanted.
 type StartRequest struct {
 	// Name identifies the sandbox within the engine: lower-case letters, digits

@@ -37,7 +37,10 @@ type Engine struct {
 	lost map[string]bool // ids in which a program may still run that nobody waits for
 }
 
-var _ engine.Engine = (*Engine)(nil)
+var (
+	_ engine.Engine = (*Engine)(nil)
+	_ engine.Placed = (*Engine)(nil)
+)
 
 // NewEngine checks the configuration and sends nothing. Errors are
 // [*sandbox.Refusal].
@@ -55,6 +58,12 @@ func NewEngine(config Config) (*Engine, error) {
 		return nil, err
 	}
 	return &Engine{config: config, client: client, group: group, arm: arm, lost: map[string]bool{}}, nil
+}
+
+// Place is the group, and the endpoint that the host's configuration gave.
+func (e *Engine) Place() sandbox.Place {
+	endpoint, _ := e.client.Endpoint(wire.Data)
+	return sandbox.Place{Group: e.group.ID().String(), Endpoint: endpoint}
 }
 
 // Access says that the file plane is root and follows links.

@@ -23,9 +23,9 @@ func TestAnEmulatorMeetsNoFloor(t *testing.T) {
 		code     sandbox.Code
 	}{
 		"no floor":                    {floor: sandbox.IsolationNone},
-		"microvm":                     {floor: sandbox.IsolationMicroVM, code: sandbox.CodeIsolationBelowFloor},
-		"microvm, as documented":      {floor: sandbox.IsolationMicroVM, evidence: sandbox.EvidenceDocumented, code: sandbox.CodeIsolationBelowFloor},
-		"the rung that it says it is": {floor: sandbox.IsolationOSProcess, evidence: sandbox.EvidenceDocumented, code: sandbox.CodeIsolationBelowFloor},
+		"microvm":                     {floor: sandbox.IsolationMicroVM, code: sandbox.CodeIsolationEvidence},
+		"microvm, as documented":      {floor: sandbox.IsolationMicroVM, evidence: sandbox.EvidenceDocumented, code: sandbox.CodeIsolationEvidence},
+		"the rung that it says it is": {floor: sandbox.IsolationOSProcess, evidence: sandbox.EvidenceDocumented, code: sandbox.CodeIsolationEvidence},
 		"a guarantee":                 {floor: sandbox.IsolationNone, evidence: sandbox.EvidenceDocumented, asks: []sandbox.Guarantee{sandbox.GuaranteeSNIBound}, code: sandbox.CodeEgressGuarantee},
 	} {
 		t.Run(name, func(t *testing.T) {
