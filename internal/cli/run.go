@@ -84,7 +84,8 @@ func (a *app) runCommand() *cobra.Command {
 		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
   terraform output -raw manifest |
     sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026
-  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py`,
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --group team --emulator --endpoint-data https://localhost:8443 -- id`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badInput("give the program after --\nsee %s --help", cmd.CommandPath())
@@ -94,6 +95,7 @@ func (a *app) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runProgram(cmd.Context(), o, args) },
 	}
 	a.runtimeFlag(cmd)
+	a.remoteFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.manifest, "manifest", "", "the manifest, or - for standard input")
 	flags.StringArrayVar(&o.accept, "accept", nil, "a digest that the manifest may have (repeatable)")
@@ -193,6 +195,9 @@ func (a *app) start(
 			Required: "a backend that this binary runs: " + wordsOrNone(sortedKeys(a.env.Backends)),
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
+	}
+	if b, _, err = a.reaching(ctx, name, b, in.groupOf()); err != nil {
+		return nil, nil, err
 	}
 	heard.first = b.FirstStart
 	switch {

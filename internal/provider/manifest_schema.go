@@ -35,7 +35,7 @@ func manifestSchema() schema.Schema {
 				Attributes: map[string]schema.Attribute{
 					"id":       schema.StringAttribute{Optional: true, MarkdownDescription: "The group's resource id. Required."},
 					"endpoint": schema.StringAttribute{Optional: true, MarkdownDescription: "Where the group is served from; left out, from wherever the host has it."},
-					"location": schema.StringAttribute{Optional: true, MarkdownDescription: "The group's region."},
+					"location": schema.StringAttribute{Optional: true, MarkdownDescription: "The region that the group is in."},
 				},
 			},
 			"generation": numberAttribute("A number that grows with each manifest, from 1 to 2^53-1, such as the run number of a pipeline. A running host refuses to go back to a lower one."),
