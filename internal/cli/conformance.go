@@ -55,7 +55,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance --backend NAME",
 		Short: "Attack a backend on this machine and report what held",
-		Long:  conformanceLong + "\n\n" + conformanceExitHelp,
+		Long:  conformanceLong + "\n\n" + remoteHelp + "\n\n" + conformanceExitHelp,
 		Example: `  sandboxctl conformance --backend process
   sandboxctl conformance --backend wasm --report junit > conformance.xml
   sandboxctl conformance --backend process --only BOUNDARY --only EXEC/exit-codes-are-exact`,

@@ -27,7 +27,9 @@ One that depends on its machine looks at this one when it is named, and says wha
 it lacks.
 
 With --backend and --format json it prints the document that the attribute
-backend_facts and the flag --facts take.`,
+backend_facts and the flag --facts take.
+
+` + remoteHelp,
 		Example: `  sandboxctl facts
   sandboxctl facts --backend wasm --format json > wasm.json`,
 		Args: cobra.NoArgs,

@@ -27,15 +27,16 @@ type remote struct {
 	noIdentity bool
 }
 
-const remoteHelp = `Backend acas makes its sandboxes in a sandbox group.
-` + azureHelp
+// remoteHelp is what the help of each such command says of them.
+const remoteHelp = `Backend acas makes its sandboxes in a sandbox group. It is named and reached as by
+"sandboxctl ls", whose help tells of the flags and variables; an emulator is said to
+be one, with --emulator.`
 
 // remoteFlags adds the flags of backends that make their sandboxes in a group.
 func (a *app) remoteFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	a.remote.flags(flags)
 	flags.BoolVar(&a.remote.noIdentity, "group-has-no-identity", false, "vouch that the group has no identity, where you may not read it")
-	cmd.Long += "\n\n" + remoteHelp
 }
 
 // reaching gives a backend that makes its sandboxes in a group the way there. Other

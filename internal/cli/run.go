@@ -80,7 +80,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --manifest FILE --accept DIGEST --workload NAME [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program in a sandbox of an accepted manifest",
-		Long:  runLong + "\n\n" + runExitHelp,
+		Long:  runLong + "\n\n" + remoteHelp + " Without --group it is the manifest's.\n\n" + runExitHelp,
 		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
   terraform output -raw manifest |
     sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026
@@ -159,7 +159,7 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 		err = errors.Join(err, stop(stopping))
 	}()
 	r, err := router.Open(ctx, router.Options{
-		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b},
+		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b}, Observer: warned{a},
 	})
 	if err != nil {
 		return inInput(o.manifest, err)
@@ -177,6 +177,18 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
 	return a.call(ctx, attachment, o, in.program, in.uploads, &heard)
+}
+
+// warned says what is to be known about a sandbox that was just made.
+type warned struct{ app *app }
+
+// Observe is called before the program begins, on the goroutine that prints.
+func (w warned) Observe(event any) {
+	if acquired, ok := event.(router.SandboxAcquired); ok {
+		for _, f := range acquired.Findings {
+			fmt.Fprint(w.app.errs, block(itemOf(f), "warning"))
+		}
+	}
 }
 
 // start makes the backend, and has it tell of what its proxies decide where somebody

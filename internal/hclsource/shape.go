@@ -56,6 +56,7 @@ func newShapes() shapes {
 	workload.names["policy"] = policy
 	manifest := objectOf("a manifest", []string{"generation", "document", "digest"}, map[string]*shape{
 		"policy": policy, "workloads": mapOf(workload),
+		"group": objectOf("a group", []string{"id", "endpoint", "location"}, nil),
 	})
 	return shapes{policy: policy, workload: workload, manifest: manifest}
 }
