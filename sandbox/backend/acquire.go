@@ -53,7 +53,7 @@ func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sand
 		WorkDir: req.Spec.WorkDir, OSFamily: req.Spec.OSFamily,
 	})
 	if err != nil {
-		return sandbox.Acquired{}, mapError(ctx, "start a sandbox", err)
+		return sandbox.Acquired{}, startError(ctx, err)
 	}
 	if started.Guest == nil || started.Guest.ID() == "" {
 		return sandbox.Acquired{}, broken("a started sandbox without an id")

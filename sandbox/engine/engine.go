@@ -26,7 +26,9 @@ import (
 type Engine interface {
 	// Start answers the sandbox of that name: a new one, or the one that exists.
 	// It must not return before files can be written to the guest, and on an
-	// error nothing is left of what it made.
+	// error nothing is left of what it made. An error that itself is a
+	// [*sandbox.Refusal] or [sandbox.Refusals] says what was asked that cannot be
+	// had, in words that may be shown, and is passed on as it is.
 	Start(ctx context.Context, req StartRequest) (Started, error)
 	// List finds the sandboxes that carry every label of match.
 	List(ctx context.Context, match map[string]string) ([]Listed, error)

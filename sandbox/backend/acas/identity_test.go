@@ -105,3 +105,19 @@ func TestWhatIsRefusedIsNotWoken(t *testing.T) {
 		}
 	}
 }
+
+// What a host and its events are told is the reason, not that something failed.
+func TestARefusalToStartIsTheAcquiresOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.give(t, wire.IdentitySystem)
+	b := w.backend(t)
+	if _, err := b.Acquire(t.Context(), acquireRequest(sandbox.CapabilityExec)); sandbox.RefusalOf(err) == nil || sandbox.RefusalOf(err).Code != sandbox.CodeAttachedIdentity {
+		t.Errorf("with an identity: %v", err)
+	}
+	w.give(t, wire.IdentityNone)
+	w.Fault(t, "op=sandbox.create,status=400")
+	if _, err := b.Acquire(t.Context(), acquireRequest(sandbox.CapabilityExec)); sandbox.RefusalOf(err) == nil || sandbox.RefusalOf(err).Code != sandbox.CodeGuestFailed {
+		t.Errorf("with a service that fails: %v", err)
+	}
+}
