@@ -49,22 +49,29 @@ func TestAGroupThatCannotBeReadIsRefusedUnlessTheHostVouchesForIt(t *testing.T) 
 	w.start(t, w.engine(t), request("a.example"))
 }
 
-func TestASandboxThatAnybodyCanReachIsNotAdopted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	e := w.engine(t)
-	made := w.start(t, e, request("a.example"))
+// open exposes a port of a sandbox, as another hand can.
+func (w *world) open(t *testing.T, id string) *acasapi.Sandbox {
+	t.Helper()
 	group, err := w.client(t).Group(w.group())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := group.Sandbox(made.Guest.ID())
+	s, err := group.Sandbox(id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.AddPort(t.Context(), wire.Port{Port: 8080}); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func TestASandboxThatAnybodyCanReachIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.engine(t)
+	made := w.start(t, e, request("a.example"))
+	s := w.open(t, made.Guest.ID())
 	if _, err := e.Start(t.Context(), request("a.example")); !errors.Is(err, sandbox.CodeReuseDiffers) {
 		t.Errorf("with a port: %v", err)
 	}
@@ -82,17 +89,7 @@ func TestWhatIsRefusedIsNotWoken(t *testing.T) {
 	w := newWorld(t)
 	e := w.engine(t)
 	made := w.start(t, e, request("a.example"))
-	group, err := w.client(t).Group(w.group())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := group.Sandbox(made.Guest.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.AddPort(t.Context(), wire.Port{Port: 8080}); err != nil {
-		t.Fatal(err)
-	}
+	s := w.open(t, made.Guest.ID())
 	if _, err := s.Stop(t.Context(), acasapi.Wait{}); err != nil {
 		t.Fatal(err)
 	}
