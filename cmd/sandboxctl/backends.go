@@ -38,7 +38,7 @@ func inGroup(r cli.Remote) cli.Backend {
 	return cli.Backend{
 		Declarations: acas.Declarations,
 		Probe: func(ctx context.Context) (sandbox.Declarations, error) {
-			b, err := acas.New(config)
+			b, err := acas.New(config) //nolint:contextcheck // it sends nothing
 			if err != nil {
 				return sandbox.Declarations{}, err
 			}

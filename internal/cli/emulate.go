@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -123,7 +124,7 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 	if err != nil {
 		return badInput("%w", err)
 	}
-	server, err := emulator.Listen(ctx, acasemu.ListenOptions{Address: o.listen, Names: o.names})
+	server, err := listener.Listen(ctx, emulator, listener.Options{Address: o.listen, Names: o.names})
 	if err != nil {
 		return errors.Join(a.refuseToListen(o, err), closeBounded(ctx, emulator.Close))
 	}
@@ -148,7 +149,7 @@ func closeBounded(ctx context.Context, closing func(context.Context) error) erro
 }
 
 func (a *app) refuseToListen(o emulateOptions, err error) error {
-	if errors.Is(err, acasemu.ErrNeedsTokens) {
+	if errors.Is(err, listener.ErrNeedsTokens) {
 		return badInput("--listen %s: %w; give it a --token-file, or listen on 127.0.0.1", sandbox.Echo(o.listen), err)
 	}
 	return badInput("--listen %s: %w", sandbox.Echo(o.listen), err)

@@ -29,14 +29,14 @@ func inGroup(r cli.Remote) cli.Backend {
 	}
 	return cli.Backend{
 		Probe: func(ctx context.Context) (sandbox.Declarations, error) {
-			b, err := acas.New(config)
+			b, err := acas.New(config) //nolint:contextcheck // it sends nothing
 			if err != nil {
 				return sandbox.Declarations{}, err
 			}
 			return b.Declarations(), b.Close(ctx)
 		},
 		Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
-			b, err := acas.New(config)
+			b, err := acas.New(config) //nolint:contextcheck // it sends nothing
 			if err != nil {
 				return nil, nil, err
 			}
@@ -56,7 +56,7 @@ type grouped struct {
 func newGrouped(t *testing.T, uid string) *grouped {
 	t.Helper()
 	programs := t.TempDir()
-	if err := os.WriteFile(filepath.Join(programs, "id"), []byte("#!/bin/sh\necho "+uid+"\n"), 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(filepath.Join(programs, "id"), []byte("#!/bin/sh\necho "+uid+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	e := sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Exec: func(ctx context.Context, _ *sandboxtest.ACASFiles, req engine.ExecRequest) (int, error) {

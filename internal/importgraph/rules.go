@@ -65,7 +65,8 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/cli",
 			Own: join(host, []string{
-				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/plaintext", "internal/show",
+				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/acasemu/listener",
+				"internal/plaintext", "internal/show",
 				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
@@ -161,13 +162,14 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi", "internal/backend/prebuilt"}),
 			Libraries: join(azure, stateFile, documents, waiting),
 		},
+		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu"}},
 
 		// What tests, measures, installs and documents it.
 		{
 			Tree: "sandbox/sandboxtest",
 			Own: join(vocabulary, []string{
 				"sandbox/engine", "sandbox/backend", "sandbox/manifest", "sandbox/router", "sandbox/output",
-				"internal/conformance", "internal/backend/acasemu",
+				"internal/conformance", "internal/backend/acasemu", "internal/backend/acasemu/listener",
 			}),
 			Testing: true,
 		},
@@ -235,6 +237,7 @@ func Arrows() []Arrow {
 				"sandbox", "sandbox/manifest", "sandbox/router", "sandbox/output", "sandbox/hosttool", "sandbox/tool", "sandbox/kind",
 				"sandbox/sandboxtest",
 			}),
+			Libraries: azure, // to sign in
 		},
 	}
 }
@@ -259,6 +262,11 @@ func Bans() []Ban {
 				"internal/backend/wasmguest/...", "internal/backend/guestagent/...",
 			},
 			NeverLibraries: join(wasm, wasmInterpreter, dockerEngine, kernelFilters, commands),
+		},
+		{
+			Why:   "the embedded service answers within the provider's process, which links no server; it is a megabyte to download",
+			From:  []string{"."},
+			Never: []string{"internal/backend/acasemu/listener/..."}, NeverLibraries: []string{"net/http/httptest", "net/http/pprof"},
 		},
 		{
 			Why:  "a host does not link package testing and its flags",

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -93,7 +94,7 @@ func (r *remoteResource[M]) Schema(ctx context.Context, _ resource.SchemaRequest
 	}
 	limits := r.kind.limits()
 	about := func(what string, d time.Duration) string {
-		return "How long " + what + " may take, as `30m` or `90s`. `" + d.String() + "` when unset."
+		return "How long " + what + " may take, as `30m` or `90s`. `" + strings.TrimSuffix(d.String(), "0s") + "` when unset."
 	}
 	resp.Schema.Blocks["timeouts"] = timeouts.Block(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,

@@ -18,6 +18,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 )
 
 // world is a service that the provider under test uses, and a second way into it: what
@@ -94,7 +95,7 @@ func servedWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := emulator.Listen(t.Context(), acasemu.ListenOptions{})
+	server, err := listener.Listen(t.Context(), emulator, listener.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

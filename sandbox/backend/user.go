@@ -243,7 +243,7 @@ func (s *session) askNumber(ctx context.Context, which string) (n int64, answere
 	}
 	number, err := strconv.ParseUint(strings.TrimSpace(said.String()), 10, 31)
 	if err != nil {
-		return -1, true, nil //nolint:nilerr // it is the guest's answer that is no number
+		return -1, true, nil
 	}
 	return int64(number), true, nil
 }

@@ -33,7 +33,7 @@ func (a *asked) options(access []engine.Access) sandboxtest.Options {
 }
 
 // acquireAs acquires with exec and files_out over such an engine.
-func acquireAs(t *testing.T, a *asked, access []engine.Access, change func(*sandbox.AcquireRequest)) (sandbox.Acquired, error, *sandboxtest.Engine) {
+func acquireAs(t *testing.T, a *asked, access []engine.Access, change func(*sandbox.AcquireRequest)) (*sandboxtest.Engine, error) {
 	t.Helper()
 	e := sandboxtest.NewEngine(a.options(access))
 	b, req := sandboxtest.Backend(t, e), request(e)
@@ -42,8 +42,8 @@ func acquireAs(t *testing.T, a *asked, access []engine.Access, change func(*sand
 	if change != nil {
 		change(&req)
 	}
-	acquired, err := b.Acquire(t.Context(), req)
-	return acquired, err, e
+	_, err := b.Acquire(t.Context(), req)
+	return e, err
 }
 
 // The vectors play the whole table; here are its edges.
@@ -65,7 +65,7 @@ func TestAGuestThatIsNotRootIsNotServedWhereFilesAreRoots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := &asked{uid: c.uid}
-			_, err, e := acquireAs(t, a, c.access, nil)
+			e, err := acquireAs(t, a, c.access, nil)
 			if c.code == "" && err != nil || c.code != "" && !errors.Is(err, c.code) {
 				t.Errorf("%v", err)
 			}
@@ -81,7 +81,7 @@ func TestAGuestThatIsNotRootIsNotServedWhereFilesAreRoots(t *testing.T) {
 
 func TestARefusalNamesTheUIDTheKindAndTheImage(t *testing.T) {
 	t.Parallel()
-	_, err, _ := acquireAs(t, &asked{uid: "1000\n"}, rootFollows, func(r *sandbox.AcquireRequest) {
+	_, err := acquireAs(t, &asked{uid: "1000\n"}, rootFollows, func(r *sandbox.AcquireRequest) {
 		r.Spec.Image = sandbox.Image{Reference: "registry.example/app", Digest: digest}
 	})
 	for _, want := range []string{"uid 1000", `"codeact"`, `"registry.example/app"`, digest, "files_out", "image.user"} {
@@ -133,7 +133,7 @@ func TestWhoeverJudgesUsersIsToldTheGroupToo(t *testing.T) {
 		"nobody knows":         {asked{uid: "app"}, false, false, 1},
 	} {
 		var judged []sandbox.GuestUser
-		_, err, _ := acquireAs(t, &c.asked, guestBeneath, func(r *sandbox.AcquireRequest) {
+		_, err := acquireAs(t, &c.asked, guestBeneath, func(r *sandbox.AcquireRequest) {
 			r.JudgeUser = func(u sandbox.GuestUser) []sandbox.Finding { judged = append(judged, u); return nil }
 		})
 		if err != nil || len(judged) != 1 || judged[0].IsOther() != c.other || judged[0].RootGroup() != c.rootGroup || len(c.asked.ran) != c.ran {

@@ -23,7 +23,7 @@ func (e *Emulator) admit(c *call) error {
 	switch {
 	case c.fault.Token == "reject" || !present:
 		return unauthorized("a bearer token is required")
-	case len(e.cfg.Tokens) > 0:
+	case e.HasTokens():
 		if !e.knows(token) {
 			return unauthorized("the token is not one of this emulator's")
 		}
@@ -60,6 +60,9 @@ func (e *Emulator) forbidden(c *call, why string) error {
 	}
 	return refuse(http.StatusForbidden, "Forbidden", "%s", why)
 }
+
+// HasTokens reports that only tokens that the emulator was given are accepted.
+func (e *Emulator) HasTokens() bool { return len(e.cfg.Tokens) > 0 }
 
 func (e *Emulator) knows(token string) bool {
 	found := 0

@@ -37,7 +37,7 @@ func (e *Emulator) controlled(c *call) (answer, error) {
 	if c.request.Header.Get("Origin") != "" {
 		return answer{}, refuse(http.StatusForbidden, "Forbidden", "requests of web pages are not served")
 	}
-	if token, _ := bearer(c.request.Header); len(e.cfg.Tokens) > 0 && !e.knows(token) {
+	if token, _ := bearer(c.request.Header); e.HasTokens() && !e.knows(token) {
 		return answer{}, refuse(http.StatusUnauthorized, "Unauthorized", "the token is not one of this emulator's")
 	}
 	what := strings.TrimPrefix(c.request.URL.Path, controlPrefix)

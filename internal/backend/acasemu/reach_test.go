@@ -16,6 +16,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
 )
 
@@ -28,8 +29,8 @@ func TestOthersReachAnEmulatorOnlyWithTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := e.Listen(t.Context(), acasemu.ListenOptions{Address: address})
-		if open != (err == nil) || (!open && !errors.Is(err, acasemu.ErrNeedsTokens)) {
+		s, err := listener.Listen(t.Context(), e, listener.Options{Address: address})
+		if open != (err == nil) || (!open && !errors.Is(err, listener.ErrNeedsTokens)) {
 			t.Errorf("%s: %v", address, err)
 		}
 		closing, end := e.Close, context.WithoutCancel(t.Context())
@@ -44,7 +45,7 @@ func TestOthersReachAnEmulatorOnlyWithTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := e.Listen(t.Context(), acasemu.ListenOptions{Address: "0.0.0.0:0"})
+	s, err := listener.Listen(t.Context(), e, listener.Options{Address: "0.0.0.0:0"})
 	if err != nil {
 		t.Fatalf("with tokens: %v", err)
 	}
@@ -88,7 +89,7 @@ func TestTheAuthorityIsGoodForItsNamesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := e.Listen(t.Context(), acasemu.ListenOptions{Names: []string{"azuredevcompute.io"}})
+	s, err := listener.Listen(t.Context(), e, listener.Options{Names: []string{"azuredevcompute.io"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package acasemu
+package listener
 
 import (
 	"crypto/ecdsa"

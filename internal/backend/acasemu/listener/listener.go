@@ -1,20 +1,30 @@
-package acasemu
+// Package listener puts an emulator of Azure Container Apps Sandboxes behind a port of
+// this machine, over TLS with an authority of its own. It is apart from the emulator
+// so that who reaches that within its own process, as the provider does, links no
+// server.
+//
+// Read [Listen].
+package listener
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
 )
 
-// ListenOptions say where an emulator is reached.
-type ListenOptions struct {
+// Options say where an emulator is reached.
+type Options struct {
 	// Address is HOST:PORT; empty is a free port of 127.0.0.1. A host that others can
-	// reach needs [Config].Tokens.
+	// reach needs [acasemu.Config].Tokens.
 	Address string
 	// Names are host names, beside localhost, that clients may call the emulator by;
 	// each admits what lies below it.
@@ -23,7 +33,7 @@ type ListenOptions struct {
 
 // Server is an emulator that listens.
 type Server struct {
-	emulator  *Emulator
+	emulator  *acasemu.Emulator
 	authority *authority
 	listener  net.Listener
 	http      *http.Server
@@ -38,11 +48,11 @@ var ErrNeedsTokens = errors.New("an emulator that other machines can reach needs
 
 // Listen serves the emulator over TLS with an authority of its own, until the
 // server is closed.
-func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error) {
+func Listen(ctx context.Context, e *acasemu.Emulator, o Options) (*Server, error) {
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
 	}
-	if err := e.checkAddress(o.Address); err != nil {
+	if err := checkAddress(e, o.Address); err != nil {
 		return nil, err
 	}
 	var config net.ListenConfig
@@ -59,7 +69,8 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 		// Connections have to be breakable in the middle of an answer, which those of
 		// HTTP/2 are not; nor does any client of the service speak it.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ErrorLog:     discard(),
+		// Who broke a connection off knows, and nobody else can do anything about it.
+		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.sweeping = stop
@@ -77,12 +88,12 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 
 // checkAddress refuses an address that other machines reach, unless tokens say who
 // may ask. A name is not trusted to mean this machine.
-func (e *Emulator) checkAddress(address string) error {
+func checkAddress(e *acasemu.Emulator, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("the address to listen at is HOST:PORT: %w", err)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) || len(e.cfg.Tokens) > 0 {
+	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) || e.HasTokens() {
 		return nil
 	}
 	return ErrNeedsTokens
