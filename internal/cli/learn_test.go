@@ -87,6 +87,13 @@ func aDay() []eventlog.Entry {
 	return append(entries, unresolved, flood)
 }
 
+// lostDecisions is what stands in a log for decisions that are not in it.
+func lostDecisions(n int) eventlog.Entry {
+	e := deniedTo("", "", 0)
+	e.Code, e.Layer, e.Count, e.Summary, e.Lost = "", egress.LayerConnection, n, true, true
+	return e
+}
+
 // learning is a manifest whose workload has rules that are used, unused and missing.
 func learning() manifest.Manifest {
 	return with(fitting(), "report", func(s *sandbox.Spec) {
@@ -109,6 +116,7 @@ func TestLearnProposesExactlyWhatWasSeen(t *testing.T) {
 		"learn-widens": {[]string{
 			logged(t, through("pip", "packages.example.org", 443), deniedTo("pip", "b.files.example.org", 443)), "--manifest", path,
 		}, cli.ExitWidened},
+		"learn-lost":    {[]string{logged(t, deniedTo("pip", "files.example.net", 443), lostDecisions(1200))}, cli.ExitAllowed},
 		"learn-nothing": {[]string{write(t, "empty.jsonl", nil)}, cli.ExitAllowed},
 		"learn-patterns": {[]string{logged(t,
 			inside(deniedTo("", "api.example.com", 443), "GET", "/v1/items/1"), inside(deniedTo("", "api.example.com", 443), "GET", "/v1/items/2"),
@@ -252,6 +260,7 @@ func TestWhyTakesOneEventThatNamesARequest(t *testing.T) {
 		"there is no event":    {"--event", write(t, "e", nil)},
 		"a tunnel has ended":   {"--event", `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":true,"layer":"connection","host":"a.example","port":443,"count":0,"end":{"sent":1,"received":3,"duration_ns":5}}`},
 		"stands for 7":         {"--event", logged(t, sum)},
+		"3 decisions were not": {"--event", logged(t, lostDecisions(3))},
 		"names no destination": {"--event", logged(t, deniedTo("", "a:b:c", 0))},
 		"host_invalid":         {"--event", logged(t, deniedTo("", "a b", 443))},
 		"as it was sent":       {"--event", logged(t, inside(one, "GET", sandbox.Echo("/"+strings.Repeat("a", 2000))))},

@@ -98,6 +98,7 @@ func (a *app) printRefused(o runOptions, refused *refusals) error {
 	defer refused.mu.Unlock()
 	list, beside := refused.tally.Refused(maxRefused)
 	if a.format == "json" {
+		o.ran.DecisionsLost = refused.tally.Lost()
 		if o.ran.Refused, o.ran.RefusedBeside = list, beside; !o.ran.happened {
 			return nil
 		}
@@ -109,6 +110,9 @@ func (a *app) printRefused(o runOptions, refused *refusals) error {
 	}
 	if beside > 0 {
 		page.Row("refused", "others, "+show.Times(beside))
+	}
+	if lost := refused.tally.Lost(); lost > 0 {
+		page.Row("note", learn.LostText(lost))
 	}
 	fmt.Fprint(a.errs, page.String())
 	return nil

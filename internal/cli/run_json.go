@@ -28,6 +28,9 @@ type ran struct {
 	// RefusedBeside is how many decisions are not among them.
 	Refused       []learn.Refusal `json:"refused"`
 	RefusedBeside int64           `json:"refused_beside,omitzero"`
+	// DecisionsLost is how many decisions of the proxy nobody recorded, whether they
+	// were refusals or not.
+	DecisionsLost int64 `json:"decisions_lost,omitzero"`
 
 	happened bool
 }

@@ -50,12 +50,14 @@ type Events struct {
 	Elsewhere int64 `json:"elsewhere,omitzero"`
 	// Allowed and Refused are the decisions that they stand for, and the other two how
 	// many of those say nothing of what was asked for, or of more than is kept.
-	Allowed            int64     `json:"allowed"`
-	Refused            int64     `json:"refused"`
-	AllowedUndescribed int64     `json:"allowed_undescribed,omitzero"`
-	RefusedUndescribed int64     `json:"refused_undescribed,omitzero"`
-	First              time.Time `json:"first,omitzero"`
-	Last               time.Time `json:"last,omitzero"`
+	Allowed            int64 `json:"allowed"`
+	Refused            int64 `json:"refused"`
+	AllowedUndescribed int64 `json:"allowed_undescribed,omitzero"`
+	RefusedUndescribed int64 `json:"refused_undescribed,omitzero"`
+	// Lost is how many of those that say nothing were not recorded at all.
+	Lost  int64     `json:"lost,omitzero"`
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
 }
 
 // Group is the rules that the same programs need.
@@ -157,7 +159,7 @@ func (t *Tally) counted() Events {
 	return Events{
 		Read: t.events, Elsewhere: t.elsewhere, Allowed: t.decisions.allowed, Refused: t.decisions.denied,
 		AllowedUndescribed: t.undescribed.allowed, RefusedUndescribed: t.undescribed.denied,
-		First: t.first, Last: t.last,
+		Lost: t.lost, First: t.first, Last: t.last,
 	}
 }
 

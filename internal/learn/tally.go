@@ -36,6 +36,7 @@ type Tally struct {
 	elsewhere   int64 // events of other workloads
 	decisions   counts
 	undescribed counts
+	lost        int64 // of the undescribed, those that nobody recorded
 	first, last time.Time
 
 	asks     map[ask]*seen
@@ -106,6 +107,9 @@ func (t *Tally) Add(e eventlog.Entry) {
 	t.decisions.add(e.Allowed, n)
 	t.first, t.last = span(t.first, t.last, e.Time)
 	t.workload(e.Sandbox.Workload)
+	if e.Lost {
+		t.lost = saturated(t.lost, n)
+	}
 	if e.Summary || e.Host == "" || len(e.Host)+len(e.Method)+len(e.Path) > maxText {
 		t.undescribed.add(e.Allowed, n)
 		return
@@ -180,6 +184,10 @@ func (t *Tally) workload(name string) {
 		t.workloads = append(t.workloads, name)
 	}
 }
+
+// Lost is how many decisions were not recorded: what they were about is in nothing
+// that is read here.
+func (t *Tally) Lost() int64 { return t.lost }
 
 // Workload is the one workload whose sandboxes the events are about, empty where
 // they name none or several.

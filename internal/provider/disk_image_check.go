@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -34,7 +35,7 @@ func imageSourceFindings(m *diskImageModel) []sandbox.Finding {
 		switch {
 		case text == "":
 			find("reference", "no reference", "a reference with its registry", "name the image to import; misspelt names inside an object are dropped by Terraform without a word")
-		case sandbox.Image{Reference: text}.Registry() == "" || strings.HasSuffix(text, "/") || strings.Contains(text, "://") || strings.ContainsAny(text, " \t\n\\?#"):
+		case !wire.NamesRegistry(text):
 			find("reference", sandbox.Echo(text), "REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:…, the registry as a host", "write the registry's host in front")
 		case digestOf(text) != "" && !sandbox.IsDigest(digestOf(text)):
 			find("reference", sandbox.Echo(text), "a digest of sha256: and 64 hex digits", "copy the digest whole")
