@@ -72,6 +72,7 @@ type reached struct {
 	*acasapi.Group
 
 	client   *acasapi.Client
+	config   acasapi.Config
 	location string
 	emulator bool
 }
@@ -129,7 +130,7 @@ func (a *app) reach(ctx context.Context, o azure) (r *reached, closed func(), er
 		client.Close()
 		return nil, nil, err
 	}
-	return &reached{Group: group, client: client, location: cfg.Location, emulator: o.emulator}, client.Close, nil
+	return &reached{Group: group, client: client, config: cfg, location: cfg.Location, emulator: o.emulator}, client.Close, nil
 }
 
 // openService opens a client of the service, and says what to do about an endpoint that is

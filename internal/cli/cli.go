@@ -69,6 +69,10 @@ type Backend struct {
 	// place of the internet, and says there how a sandbox's proxy is ended.
 	StartIn func(ctx context.Context, notice func(text string), world *conformance.Egress) (b router.Backend, stop func(context.Context) error, err error)
 
+	// Reach, for a backend that makes its sandboxes in a group on Azure, is the
+	// backend of that group; it has Start and Probe.
+	Reach func(Remote) Backend
+
 	// Programs, Bounds and Holds are what conformance needs to know of it: sources
 	// in its language, what one sandbox may use up as Start configures it, and what
 	// the names begin with of all that it makes on the machine.
@@ -90,6 +94,8 @@ type app struct {
 	// runtime is what builds the sandboxes of the backend that is started or probed;
 	// empty leaves it to the backend.
 	runtime string
+	// remote is the group of a backend that has one.
+	remote remote
 }
 
 // Main runs the command line and returns its exit code. It returns when ctx ends

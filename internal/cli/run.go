@@ -80,11 +80,12 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --manifest FILE --accept DIGEST --workload NAME [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program in a sandbox of an accepted manifest",
-		Long:  runLong + "\n\n" + runExitHelp,
+		Long:  runLong + "\n\n" + remoteHelp + " Without --group it is the manifest's.\n\n" + runExitHelp,
 		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
   terraform output -raw manifest |
     sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026
-  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py`,
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --group team --emulator --endpoint-data https://localhost:8443 -- id`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badInput("give the program after --\nsee %s --help", cmd.CommandPath())
@@ -94,6 +95,7 @@ func (a *app) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runProgram(cmd.Context(), o, args) },
 	}
 	a.runtimeFlag(cmd)
+	a.remoteFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.manifest, "manifest", "", "the manifest, or - for standard input")
 	flags.StringArrayVar(&o.accept, "accept", nil, "a digest that the manifest may have (repeatable)")
@@ -157,7 +159,7 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 		err = errors.Join(err, stop(stopping))
 	}()
 	r, err := router.Open(ctx, router.Options{
-		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b},
+		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b}, Observer: warned{a},
 	})
 	if err != nil {
 		return inInput(o.manifest, err)
@@ -188,6 +190,18 @@ func offering(err error, spec sandbox.Spec) error {
 		"leave out --backend, or name the one that the workload names: --backend "+spec.Backend)}
 }
 
+// warned says what is to be known about a sandbox that was just made.
+type warned struct{ app *app }
+
+// Observe is called before the program begins, on the goroutine that prints.
+func (w warned) Observe(event any) {
+	if acquired, ok := event.(router.SandboxAcquired); ok {
+		for _, f := range acquired.Findings {
+			fmt.Fprint(w.app.errs, block(itemOf(f), "warning"))
+		}
+	}
+}
+
 // start makes the backend, and has it tell of what its proxies decide where somebody
 // watches.
 func (a *app) start(
@@ -208,6 +222,9 @@ func (a *app) start(
 			return nil, nil, offering(err, spec)
 		}
 		return nil, nil, &exit{ExitRefused, err}
+	}
+	if b, _, err = a.reaching(ctx, name, b, in.groupOf()); err != nil {
+		return nil, nil, err
 	}
 	heard.first = b.FirstStart
 	switch {

@@ -123,7 +123,7 @@ func (a *app) backendFor(document []byte, o runOptions) string {
 		return spec.Backend
 	}
 	for _, name := range sortedKeys(a.env.Backends) {
-		if a.env.Backends[name].Probe == nil {
+		if b := a.env.Backends[name]; b.Probe == nil && b.Reach == nil {
 			return name
 		}
 	}

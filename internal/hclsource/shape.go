@@ -56,6 +56,7 @@ func newShapes() shapes {
 	workload.names["policy"] = policy
 	manifest := objectOf("a manifest", []string{"generation", "document", "digest"}, map[string]*shape{
 		"policy": policy, "workloads": mapOf(workload),
+		"group": objectOf("a group", []string{"id", "endpoint", "location"}, nil),
 	})
 	diskImage := &shape{noun: "a disk image", names: map[string]*shape{"image": workload.names["image"]}}
 	return shapes{policy: policy, workload: workload, manifest: manifest, diskImage: diskImage}
