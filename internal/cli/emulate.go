@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/plaintext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -54,7 +55,9 @@ clients trust the file that --ca-out names.
 It prints one line of JSON when it is ready, and serves until it is interrupted.
 
 It takes any token that is for the right audience: nobody can sign one for it. So it
-listens on this machine alone, unless --token-file says which tokens it takes.
+listens on this machine alone, unless --token-file says which tokens it takes. Whoever
+works on this machine can use it, read its secrets and run commands in its sandboxes:
+where others do, give it a --token-file.
 
 Everything it knows is kept in --state, which several emulators may use at once.
 Values of secrets are sealed there with the key that lies beside it. Without --state
@@ -123,7 +126,7 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 	if err != nil {
 		return badInput("%w", err)
 	}
-	server, err := emulator.Listen(ctx, acasemu.ListenOptions{Address: o.listen, Names: o.names})
+	server, err := listener.Listen(ctx, emulator, listener.Options{Address: o.listen, Names: o.names})
 	if err != nil {
 		return errors.Join(a.refuseToListen(o, err), closeBounded(ctx, emulator.Close))
 	}
@@ -148,7 +151,7 @@ func closeBounded(ctx context.Context, closing func(context.Context) error) erro
 }
 
 func (a *app) refuseToListen(o emulateOptions, err error) error {
-	if errors.Is(err, acasemu.ErrNeedsTokens) {
+	if errors.Is(err, listener.ErrNeedsTokens) {
 		return badInput("--listen %s: %w; give it a --token-file, or listen on 127.0.0.1", sandbox.Echo(o.listen), err)
 	}
 	return badInput("--listen %s: %w", sandbox.Echo(o.listen), err)

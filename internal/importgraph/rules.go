@@ -65,8 +65,9 @@ func Arrows() []Arrow {
 		{
 			Tree: "internal/cli",
 			Own: join(host, []string{
-				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/plaintext", "internal/show",
-				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
+				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/acasemu/listener",
+				"internal/plaintext", "internal/show",
+				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/adopt", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
 			Libraries: join(commands, documents, findings),
@@ -86,7 +87,16 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
-		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
+		{Tree: "internal/hcltext", Own: []string{"internal/plaintext"}, Libraries: terraformSource},
+		{
+			// What exists already, as configuration.
+			Tree: "internal/adopt",
+			Own: join(vocabulary, []string{
+				"internal/backend/acasapi", "internal/backend/acasegress", "internal/hcltext", "internal/translate",
+			}),
+			Libraries: terraformSource,
+		},
+		{Tree: "internal/translate", Own: join(decision, []string{"internal/hcltext"}), Libraries: join(terraformSource, otherTools)},
 		{Tree: "internal/tfplan", Own: []string{"sandbox", "internal/planjson", "internal/hclsource"}},
 
 		// The vocabulary, the documents and the decision.
@@ -168,13 +178,16 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi", "internal/backend/prebuilt"}),
 			Libraries: join(azure, stateFile, documents, waiting),
 		},
+		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu", "internal/backend/acasemu/authority"}},
+		{Tree: "internal/backend/acasemu/authority"},
+		{Tree: "internal/backend/acasemu/broken", Own: []string{"internal/backend/acasemu/authority"}}, // a command for tests
 
 		// What tests, measures, installs and documents it.
 		{
 			Tree: "sandbox/sandboxtest",
 			Own: join(vocabulary, []string{
 				"sandbox/engine", "sandbox/backend", "sandbox/manifest", "sandbox/router", "sandbox/output",
-				"internal/conformance", "internal/backend/acasemu",
+				"internal/conformance", "internal/backend/acasemu", "internal/backend/acasemu/listener",
 			}),
 			Testing: true,
 		},
@@ -212,20 +225,26 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 		{
-			Tree: "internal/planbench", Own: []string{"internal/provider"},
+			Tree: "internal/planbench", Own: []string{"internal/provider", "internal/terraformtest", "internal/backend/acasemu", "internal/backend/acasemu/listener"},
 			TestLibraries: join(terraformSDK, []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"}),
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
+
+		{Tree: "internal/terraformtest", Libraries: terraformSDK, Testing: true},
+		{
+			Tree: "internal/killapply", Own: []string{"internal/terraformtest", "internal/backend/acasapi", "internal/backend/acasemu"},
+		},
 
 		// Registries of images, for plans.
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
 
 		// Terraform.
+		{Tree: "internal/unfinished", Libraries: stateFile},
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
-				"internal/backend/prebuilt", "internal/imageregistry",
+				"internal/backend/prebuilt", "internal/imageregistry", "internal/unfinished",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{
@@ -242,6 +261,7 @@ func Arrows() []Arrow {
 				"sandbox", "sandbox/manifest", "sandbox/router", "sandbox/output", "sandbox/hosttool", "sandbox/tool", "sandbox/kind",
 				"sandbox/sandboxtest",
 			}),
+			Libraries: azure, // to sign in
 		},
 	}
 }
@@ -266,6 +286,11 @@ func Bans() []Ban {
 				"internal/backend/wasmguest/...", "internal/backend/guestagent/...",
 			},
 			NeverLibraries: join(wasm, wasmInterpreter, dockerEngine, kernelFilters, commands),
+		},
+		{
+			Why:   "the embedded service answers within the provider's process, which links no server; it is a megabyte to download",
+			From:  []string{"."},
+			Never: []string{"internal/backend/acasemu/listener/..."}, NeverLibraries: []string{"net/http/httptest", "net/http/pprof"},
 		},
 		{
 			Why:  "a host does not link package testing and its flags",

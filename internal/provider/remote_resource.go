@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -34,7 +35,10 @@ type objectKind[M any] interface {
 
 	// create makes the object. made reports that it exists, also beside an error: it
 	// is then kept in the state, so that nothing is lost.
-	create(ctx context.Context, h *home, plan, config *M, wait acasapi.Wait) (made bool, err error)
+	create(ctx context.Context, h *home, plan, config *M, a *attempt) (made bool, err error)
+	// filed is what creations of the same object are written down under: its id where
+	// the configuration gives it one.
+	filed(m *M) string
 	// read fails with service.not_found when the object is not there.
 	read(ctx context.Context, h *home, m *M) error
 	// listed reports whether the group's own list has the object.
@@ -93,7 +97,7 @@ func (r *remoteResource[M]) Schema(ctx context.Context, _ resource.SchemaRequest
 	}
 	limits := r.kind.limits()
 	about := func(what string, d time.Duration) string {
-		return "How long " + what + " may take, as `30m` or `90s`. `" + d.String() + "` when unset."
+		return "How long " + what + " may take, as `30m` or `90s`. `" + strings.TrimSuffix(d.String(), "0s") + "` when unset."
 	}
 	resp.Schema.Blocks["timeouts"] = timeouts.Block(ctx, timeouts.Opts{
 		Create: true, Read: true, Update: true, Delete: true,

@@ -36,7 +36,7 @@ func volumeSchema() schema.Schema {
 		Attributes: map[string]schema.Attribute{
 			"group":                groupAttribute(),
 			"name":                 fixedRequired("The volume's name. Another name means another volume."),
-			"type":                 fixedRequired("What it is: `" + strings.Join(volumeKinds(), "`, `") + "`. A `" + wire.VolumeDisk + "` is attached to one sandbox at a time. Another type means another volume."),
+			"type":                 fixedRequired("What it is: `" + strings.Join(volumeKinds(), "`, `") + "`. A `" + wire.VolumeDisk + "` is attached to one sandbox at a time, and an `" + wire.VolumeBlobByo + "` is a storage container of yours. Another type means another volume."),
 			"size":                 fixedText("The size of a `" + wire.VolumeDisk + "`, such as `8Gi`. Another size means another volume."),
 			"labels":               labelsAttribute(" They change in place."),
 			"storage_container_id": fixedText("The storage container of an `" + wire.VolumeBlobByo + "`, by resource id. Another one means another volume."),
@@ -93,6 +93,14 @@ func (m *volumeModel) body() wire.Volume {
 		v.Auth = &wire.VolumeAuth{Kind: "ManagedIdentity", Identity: &wire.VolumeIdentity{Kind: wire.IdentityUser, ResourceID: id}}
 	}
 	return v
+}
+
+// is reports that the service's volume is the one that is planned.
+func (m *volumeModel) is(doc wire.Volume) bool {
+	same := *m
+	same.take(doc)
+	return same.Type.Equal(m.Type) && same.Size.Equal(m.Size) && same.Labels.Equal(m.Labels) &&
+		same.StorageContainer.Equal(m.StorageContainer) && same.Identity.Equal(m.Identity)
 }
 
 // take fills the model with what the service says. What it says of the size of other

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -72,7 +73,7 @@ func StartACAS(tb testing.TB, options ...ACASOptions) *ACAS {
 	if err != nil {
 		tb.Fatalf("making an emulator: %v", err)
 	}
-	s, err := e.Listen(tb.Context(), acasemu.ListenOptions{})
+	s, err := listener.Listen(tb.Context(), e, listener.Options{})
 	if err != nil {
 		tb.Fatalf("starting an emulator: %v", err)
 	}

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -118,6 +121,31 @@ func injecting(value string) wire.EgressPolicy {
 		Name: "r", Match: wire.EgressMatch{Host: "api.example"},
 		Action: wire.EgressAction{Type: wire.EgressTransform, Headers: []wire.EgressHeader{{Operation: "Set", Name: "A", Value: value}}},
 	}}}
+}
+
+// unsigned is a credential that gives no token.
+type unsigned struct{ err error }
+
+func (u unsigned) GetToken(context.Context, policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	return azcore.AccessToken{}, u.err
+}
+
+// A host hands in any credential. What could be asked again to sign in has been asked
+// by the credential itself; an answer that was broken off is another matter.
+func TestSignInThatFailedIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	srv := newServer(t)
+	broken := errors.New("no token")
+	r := srv.rig(t, func(cfg *acasapi.Config) { cfg.Credential = unsigned{broken} })
+	_, err := gathered(r.group(t, "g").Sandboxes(t.Context(), nil))
+	if waits, _ := r.clock.waited(); !errors.Is(err, broken) || len(waits) != 0 || len(srv.requests()) != 0 {
+		t.Errorf("waited %v, %d requests: %v", waits, len(srv.requests()), err)
+	}
+	r = srv.rig(t)
+	srv.answer(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	if _, err := gathered(r.group(t, "g").Sandboxes(t.Context(), nil)); err != nil {
+		t.Errorf("an answer that was broken off once: %v", err)
+	}
 }
 
 func TestRetryAfterIsHonoured(t *testing.T) {

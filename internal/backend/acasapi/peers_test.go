@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/memguests"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -74,7 +75,7 @@ func startEmulator(t *testing.T, h how) *other {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := e.Listen(t.Context(), acasemu.ListenOptions{})
+	s, err := listener.Listen(t.Context(), e, listener.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package acasapi
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -71,11 +72,21 @@ func (r *repetition) next(ctx context.Context, attempt int, e *Error) (wait time
 	return wait, true
 }
 
+// final reports a failure of which azcore says that asking again does not help: a
+// sign-in that failed, whichever credential it is.
+func final(err error) bool {
+	_, is := errors.AsType[interface {
+		error
+		NonRetriable()
+	}](err)
+	return is
+}
+
 // passing reports a failure that may be over the next time.
 func passing(e *Error) bool {
 	switch e.Status {
 	case 0:
-		return !untrusted(e.Err) && sandbox.RefusalOf(e.Err) == nil
+		return !untrusted(e.Err) && sandbox.RefusalOf(e.Err) == nil && !final(e.Err)
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true

@@ -50,16 +50,16 @@ func every[R, D any](
 		if _, err := e.dataGroup(tx, c); err != nil {
 			return err
 		}
-		var all []R
+		var all []*R
 		for r, err := range store.Each[R](tx, kind, c.groupKey()) {
 			if err != nil {
 				return err
 			}
-			all = append(all, r)
+			all = append(all, &r)
 		}
-		slices.SortFunc(all, func(a, b R) int { return cmp.Compare(seq(&a), seq(&b)) })
-		for i := range all {
-			doc, err := show(tx, &all[i])
+		slices.SortFunc(all, func(a, b *R) int { return cmp.Compare(seq(a), seq(b)) })
+		for _, r := range all {
+			doc, err := show(tx, r)
 			if err != nil {
 				return err
 			}

@@ -10,8 +10,8 @@
 //
 // It confines nothing and decides nothing about policies. It is no security
 // boundary either: whoever reaches it and can make up a token can do everything,
-// which is why it listens on this machine only unless it is given tokens.
+// which is why package listener offers it to this machine only unless it is given tokens.
 //
-// Read [Config], [New] and [Emulator.Listen]; [Guests] is the door behind which
-// sandboxes run, [NoGuests] what stands there when none do.
+// Read [Config] and [New]; package listener puts it behind a port. [Guests] is the
+// door behind which sandboxes run, [NoGuests] what stands there when none do.
 package acasemu

@@ -49,18 +49,18 @@ func (e *Emulator) sandboxList(ctx context.Context, c *call) (answer, error) {
 		if err != nil {
 			return err
 		}
-		var kept []sandboxRecord
+		var kept []*sandboxRecord
 		for s, err := range store.Each[sandboxRecord](tx, kindSandbox, c.groupKey()) {
 			if err != nil {
 				return err
 			}
 			if s.Doc.Labels.Has(want) {
-				kept = append(kept, s)
+				kept = append(kept, &s)
 			}
 		}
-		slices.SortFunc(kept, func(a, b sandboxRecord) int { return cmp.Compare(a.Seq, b.Seq) })
-		for i := range kept {
-			doc, err := e.show(tx, c, &g, &kept[i], false)
+		slices.SortFunc(kept, func(a, b *sandboxRecord) int { return cmp.Compare(a.Seq, b.Seq) })
+		for _, s := range kept {
+			doc, err := e.show(tx, c, &g, s, false)
 			if err != nil {
 				return err
 			}

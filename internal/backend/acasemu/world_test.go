@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/listener"
 )
 
 func TestMain(m *testing.M) {
@@ -52,7 +53,7 @@ func atOnce() *acasemu.Pace { return &acasemu.Pace{} }
 // world is an emulator that listens, and a client that trusts it.
 type world struct {
 	emulator *acasemu.Emulator
-	server   *acasemu.Server
+	server   *listener.Server
 	url      string
 	http     *http.Client
 	once     sync.Once
@@ -67,7 +68,7 @@ func newWorld(tb testing.TB, cfg acasemu.Config) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s, err := e.Listen(tb.Context(), acasemu.ListenOptions{})
+	s, err := listener.Listen(tb.Context(), e, listener.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}

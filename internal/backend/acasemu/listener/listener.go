@@ -1,20 +1,31 @@
-package acasemu
+// Package listener puts an emulator of Azure Container Apps Sandboxes behind a port of
+// this machine, over TLS with an authority of its own. It is apart from the emulator
+// so that who reaches that within its own process, as the provider does, links no
+// server.
+//
+// Read [Listen].
+package listener
 
 import (
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/authority"
 )
 
-// ListenOptions say where an emulator is reached.
-type ListenOptions struct {
+// Options say where an emulator is reached.
+type Options struct {
 	// Address is HOST:PORT; empty is a free port of 127.0.0.1. A host that others can
-	// reach needs [Config].Tokens.
+	// reach needs [acasemu.Config].Tokens.
 	Address string
 	// Names are host names, beside localhost, that clients may call the emulator by;
 	// each admits what lies below it.
@@ -23,8 +34,8 @@ type ListenOptions struct {
 
 // Server is an emulator that listens.
 type Server struct {
-	emulator  *Emulator
-	authority *authority
+	emulator  *acasemu.Emulator
+	authority *authority.Authority
 	listener  net.Listener
 	http      *http.Server
 	sweeping  context.CancelFunc
@@ -38,11 +49,11 @@ var ErrNeedsTokens = errors.New("an emulator that other machines can reach needs
 
 // Listen serves the emulator over TLS with an authority of its own, until the
 // server is closed.
-func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error) {
+func Listen(ctx context.Context, e *acasemu.Emulator, o Options) (*Server, error) {
 	if o.Address == "" {
 		o.Address = "127.0.0.1:0"
 	}
-	if err := e.checkAddress(o.Address); err != nil {
+	if err := checkAddress(e, o.Address); err != nil {
 		return nil, err
 	}
 	var config net.ListenConfig
@@ -51,7 +62,7 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 		return nil, fmt.Errorf("listening: %w", err)
 	}
 	s := &Server{emulator: e, listener: listener}
-	if s.authority, err = newAuthority(append([]string{"localhost"}, o.Names...), s.addresses()); err != nil {
+	if s.authority, err = authority.New(append([]string{"localhost"}, o.Names...), s.addresses()); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s.http = &http.Server{
@@ -59,14 +70,15 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 		// Connections have to be breakable in the middle of an answer, which those of
 		// HTTP/2 are not; nor does any client of the service speak it.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
-		ErrorLog:     discard(),
+		// Who broke a connection off knows, and nobody else can do anything about it.
+		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	sweeping, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.sweeping = stop
 	s.running.Go(func() { s.sweep(sweeping) })
 	s.running.Go(func() {
 		secured := tls.NewListener(listener, &tls.Config{
-			MinVersion: tls.VersionTLS12, GetCertificate: s.authority.certificate, NextProtos: []string{"http/1.1"},
+			MinVersion: tls.VersionTLS12, GetCertificate: s.authority.Certificate, NextProtos: []string{"http/1.1"},
 		})
 		if err := s.http.Serve(secured); !errors.Is(err, http.ErrServerClosed) {
 			s.failed = err
@@ -77,12 +89,12 @@ func (e *Emulator) Listen(ctx context.Context, o ListenOptions) (*Server, error)
 
 // checkAddress refuses an address that other machines reach, unless tokens say who
 // may ask. A name is not trusted to mean this machine.
-func (e *Emulator) checkAddress(address string) error {
+func checkAddress(e *acasemu.Emulator, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("the address to listen at is HOST:PORT: %w", err)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) || len(e.cfg.Tokens) > 0 {
+	if ip := net.ParseIP(host); host == "localhost" || (ip != nil && ip.IsLoopback()) || e.HasTokens() {
 		return nil
 	}
 	return ErrNeedsTokens
@@ -130,7 +142,7 @@ func (s *Server) URL() string {
 }
 
 // CA is the certificate of the authority that clients have to trust, in PEM.
-func (s *Server) CA() []byte { return s.authority.pem() }
+func (s *Server) CA() []byte { return s.authority.PEM() }
 
 // Close stops listening and closes the emulator. Requests under way are broken off
 // when ctx ends.
