@@ -97,9 +97,22 @@ func TestWhatIsAddedAdmitsTheRequestAndNoOtherMethodOrPath(t *testing.T) {
 func TestWhatIsAddedTakesNoRequestForAPattern(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ method, path, unnamed string }{
-		{"GET", "/*", "path"}, {"GET", "/a/*", "path"}, {"GET", "/a/*/", "path"}, {"GET", "//", "path"}, {"GET", "*", "path"},
-		{"*", "/a", "method"}, {"*", "/*", "method"}, {"get", "/a", "method"}, {"GET", "/%41", "path"}, {"GET", "/%c3%a9", "path"},
-		{"GET", "/a", ""}, {"GET", "/a/", ""}, {"GET", "/", ""}, {"GET", "/%C3%A9", ""}, {"G*T", "/a", ""}, {"", "", ""},
+		{"GET", "/*", "path"},
+		{"GET", "/a/*", "path"},
+		{"GET", "/a/*/", "path"},
+		{"GET", "//", "path"},
+		{"GET", "*", "path"},
+		{"*", "/a", "method"},
+		{"*", "/*", "method"},
+		{"get", "/a", "method"},
+		{"GET", "/%41", "path"},
+		{"GET", "/%c3%a9", "path"},
+		{"GET", "/a", ""},
+		{"GET", "/a/", ""},
+		{"GET", "/", ""},
+		{"GET", "/%C3%A9", ""},
+		{"G*T", "/a", ""},
+		{"", "", ""},
 	} {
 		r := Request{Host: "api.example.com", Port: 443, Method: c.method, Path: c.path}
 		add := AdditionFor(r)

@@ -153,8 +153,10 @@ func requestProbes() []probe {
 			"api": rule(goodHost, "80", "GET POST", "/v1"), "evil": rule(evilHost, "80", "*", "*"),
 		}, world: twoSites, run: func(s *scene) error {
 			errs := []error{s.rawAllowed(absolute(goodHost, "/v1", "X-Http: DELETE", "X-Forwarded-For: 192.0.2.1", "X-Methods: a"))}
-			for _, name := range []string{"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "X_HTTP_Method_Override", "X-Original-URL", "X-Rewrite-URL",
-				"X.HTTP.Method.Override", "X~Original!URL", "X-Method", "X-Forwarded-Method", "X-Forwarded-Uri", "X-Override-URL", "X-Http-Path-Override"} {
+			for _, name := range []string{
+				"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "X_HTTP_Method_Override", "X-Original-URL", "X-Rewrite-URL",
+				"X.HTTP.Method.Override", "X~Original!URL", "X-Method", "X-Forwarded-Method", "X-Forwarded-Uri", "X-Override-URL", "X-Http-Path-Override",
+			} {
 				errs = append(errs,
 					s.rawRefused(absolute(goodHost, "/v1", name+": DELETE"), sandbox.CodeEgressHeaderRefused),
 					s.rawAllowed(absolute(evilHost, "/v1", name+": DELETE")), // where nothing is restricted, nothing is overridden
