@@ -55,7 +55,9 @@ clients trust the file that --ca-out names.
 It prints one line of JSON when it is ready, and serves until it is interrupted.
 
 It takes any token that is for the right audience: nobody can sign one for it. So it
-listens on this machine alone, unless --token-file says which tokens it takes.
+listens on this machine alone, unless --token-file says which tokens it takes. Whoever
+works on this machine can use it, read its secrets and run commands in its sandboxes:
+where others do, give it a --token-file.
 
 Everything it knows is kept in --state, which several emulators may use at once.
 Values of secrets are sealed there with the key that lies beside it. Without --state

@@ -3,7 +3,9 @@ package acasemu
 import (
 	"crypto/subtle"
 	"encoding/base64"
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +17,8 @@ import (
 // read and not verified; where tokens are configured, only those count.
 func (e *Emulator) admit(c *call) error {
 	unauthorized := func(why string) error { return refuse(http.StatusUnauthorized, "Unauthorized", "%s", why) }
-	if c.request.Header.Get("Origin") != "" {
-		// Clients of the service send none; a web page that reaches this machine does.
-		return refuse(http.StatusForbidden, "Forbidden", "requests of web pages are not served")
+	if fromWebPage(c.request.Header) {
+		return refuseWebPage()
 	}
 	token, present := bearer(c.request.Header)
 	switch {
@@ -36,6 +37,29 @@ func (e *Emulator) admit(c *call) error {
 		return e.forbidden(c, "the identity has no role on the data plane")
 	}
 	return nil
+}
+
+// fromWebPage reports a request of a web browser. Clients of the service send none of
+// its headers; a web page that reaches this machine cannot leave them out, and the
+// browser gives it Origin for what changes something and the other for all else.
+func fromWebPage(h http.Header) bool {
+	return h.Get("Origin") != "" || h.Get("Sec-Fetch-Site") != ""
+}
+
+func refuseWebPage() error {
+	return refuse(http.StatusForbidden, "Forbidden", "requests of web pages are not served")
+}
+
+// misdirected reports a request that reached this listener by another's name: a name
+// that leads to this machine today, and that TLS was not spoken for. Clients that go
+// by an address may name the service's own host; the paths that are the emulator's
+// own have no such clients.
+func misdirected(r *http.Request) bool {
+	if r.TLS == nil {
+		return false // in this process
+	}
+	host := strings.TrimSuffix(strings.ToLower((&url.URL{Host: r.Host}).Hostname()), ".")
+	return host != "localhost" && host != r.TLS.ServerName && net.ParseIP(host) == nil
 }
 
 func (e *Emulator) judgeClaims(c *call, token string) string {

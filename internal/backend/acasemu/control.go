@@ -34,8 +34,11 @@ func (e *Emulator) control(w http.ResponseWriter, r *http.Request) {
 }
 
 func (e *Emulator) controlled(c *call) (answer, error) {
-	if c.request.Header.Get("Origin") != "" {
-		return answer{}, refuse(http.StatusForbidden, "Forbidden", "requests of web pages are not served")
+	if fromWebPage(c.request.Header) {
+		return answer{}, refuseWebPage()
+	}
+	if misdirected(c.request) {
+		return answer{}, refuse(http.StatusMisdirectedRequest, "MisdirectedRequest", "the emulator's own paths are asked for by its address or name")
 	}
 	if token, _ := bearer(c.request.Header); e.HasTokens() && !e.knows(token) {
 		return answer{}, refuse(http.StatusUnauthorized, "Unauthorized", "the token is not one of this emulator's")

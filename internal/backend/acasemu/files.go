@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -105,7 +106,7 @@ func (e *Emulator) upload(c *call) (content io.Reader, size int64, err error) {
 	tooLarge := func(most int64) error {
 		return refuse(http.StatusRequestEntityTooLarge, "FileTooLarge", "a file has at most %d bytes", most)
 	}
-	body, size := io.Reader(c.request.Body), c.request.ContentLength
+	body, size := c.arriving(), c.request.ContentLength
 	switch {
 	case c.request.Body == nil:
 		return bytes.NewReader(nil), 0, nil
@@ -123,6 +124,28 @@ func (e *Emulator) upload(c *call) (content io.Reader, size int64, err error) {
 		return nil, 0, tooLarge(most)
 	}
 	return bytes.NewReader(all), int64(len(all)), nil
+}
+
+// arriving is the body of a request that may take its time, and has to go on
+// arriving.
+func (c *call) arriving() io.Reader {
+	if c.request.Body == nil {
+		return nil
+	}
+	return &arriving{c.request.Body, c.control}
+}
+
+type arriving struct {
+	body    io.Reader
+	control *http.ResponseController
+}
+
+func (a *arriving) Read(p []byte) (int, error) {
+	// A transport in this process has no deadlines, and needs none.
+	_ = a.control.SetReadDeadline(time.Now().Add(bodyBound))
+	n, err := a.body.Read(p)
+	_ = a.control.SetReadDeadline(time.Time{})
+	return n, err
 }
 
 // modeOf reads permissions, which are a decimal number: 420 is 0644.

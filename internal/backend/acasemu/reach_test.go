@@ -74,12 +74,49 @@ func TestOnlyItsTokensOpenAnEmulatorThatHasSome(t *testing.T) {
 func TestAWebPageIsNotServed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, acasemu.Config{Pace: atOnce()})
-	for _, path := range []string{w.data("none") + "/sandboxes", "/_emulator/requests"} {
-		req := w.request(t, "GET", path, "")
-		req.Header.Set("Origin", "https://evil.example")
-		if r := w.send(t, req); r.status != http.StatusForbidden {
-			t.Errorf("%s: %d", path, r.status)
+	w.group(t, "g")
+	for _, path := range []string{w.data("g") + "/sandboxes", "/_emulator/requests"} {
+		for _, row := range []struct {
+			header, value string
+			status        int
+		}{
+			{"Origin", "https://evil.example", http.StatusForbidden},
+			{"Origin", "null", http.StatusForbidden},
+			{"Sec-Fetch-Site", "cross-site", http.StatusForbidden}, // an image's or a script's request has no Origin
+			{"Referer", "https://evil.example/", http.StatusOK},    // which clients may send
+		} {
+			req := w.request(t, "GET", path, "")
+			req.Header.Set(row.header, row.value)
+			if r := w.send(t, req); r.status != row.status {
+				t.Errorf("%s %s %s: %d", path, row.header, row.value, r.status)
+			}
 		}
+	}
+}
+
+// A name of somebody else's that leads to this machine opens neither the emulator's own
+// paths nor a connection.
+func TestANameThatWasReboundIsNotServed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, acasemu.Config{Pace: atOnce()})
+	w.group(t, "g")
+	at := strings.TrimPrefix(w.url, "https://")
+	_, port, _ := strings.Cut(at, ":")
+	for host, status := range map[string]int{
+		at: http.StatusOK, "localhost:" + port: http.StatusOK, "LOCALHOST": http.StatusOK, "[::1]:" + port: http.StatusOK,
+		"rebound.example": http.StatusMisdirectedRequest, "rebound.example:" + port: http.StatusMisdirectedRequest, "localhost.rebound.example": http.StatusMisdirectedRequest,
+	} {
+		req := w.request(t, "GET", "/_emulator/requests", "")
+		req.Host = host
+		if r := w.send(t, req); r.status != status {
+			t.Errorf("%s: %d, not %d", host, r.status, status)
+		}
+	}
+	// Clients are pointed at an emulator by address and keep the service's name.
+	req := w.request(t, "GET", w.arm("g"), "")
+	req.Host = "management.azure.com"
+	if r := w.send(t, req); r.status != http.StatusOK {
+		t.Errorf("the service's name: %d", r.status)
 	}
 }
 

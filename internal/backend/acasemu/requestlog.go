@@ -46,7 +46,14 @@ type requestLog struct {
 	most    int
 	seq     int
 	entries []*Exchange
+	// size is about how many bytes the entries hold, sizes of which.
+	size  int
+	sizes []int
 }
+
+// maxLogSize bounds what all entries hold: clients choose how long their paths,
+// headers and bodies are.
+const maxLogSize = 32 << 20
 
 func newRequestLog(most int) *requestLog { return &requestLog{most: most} }
 
@@ -75,10 +82,49 @@ func (l *requestLog) begin(c *call) *Exchange {
 	l.seq++
 	x.Seq = l.seq
 	if len(l.entries) >= l.most {
-		l.entries = slices.Delete(l.entries, 0, max(1, l.most/10))
+		l.forget(max(1, l.most/10))
 	}
-	l.entries = append(l.entries, x)
+	l.entries, l.sizes = append(l.entries, x), append(l.sizes, 0)
+	l.grow(x, sizeOf(&x.Request))
 	return x
+}
+
+// sizeOf is about what a request holds without its body.
+func sizeOf(r *Request) int {
+	size := 512 + len(r.Path)
+	for _, all := range []map[string]string{r.Query, r.Headers} {
+		for name, value := range all {
+			size += len(name) + len(value)
+		}
+	}
+	return size
+}
+
+// grow adds to what an entry holds. The oldest make room; the entry itself stays,
+// unless it was forgotten already.
+func (l *requestLog) grow(x *Exchange, by int) {
+	i := len(l.entries) - 1
+	for i >= 0 && l.entries[i] != x { // it is among the newest
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	l.sizes[i] += by
+	l.size += by
+	drop := 0
+	for size := l.size; size > maxLogSize && drop < i; drop++ {
+		size -= l.sizes[drop]
+	}
+	l.forget(drop)
+}
+
+// forget drops the oldest.
+func (l *requestLog) forget(n int) {
+	for _, size := range l.sizes[:n] {
+		l.size -= size
+	}
+	l.entries, l.sizes = slices.Delete(l.entries, 0, n), slices.Delete(l.sizes, 0, n)
 }
 
 func (l *requestLog) end(x *Exchange, c *call, status int) {
@@ -86,6 +132,7 @@ func (l *requestLog) end(x *Exchange, c *call, status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	x.Request.Body, x.Response.Status = body, status
+	l.grow(x, len(body))
 }
 
 func (l *requestLog) all() []Exchange {
@@ -101,7 +148,7 @@ func (l *requestLog) all() []Exchange {
 func (l *requestLog) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.entries = nil
+	l.entries, l.sizes, l.size = nil, nil, 0
 }
 
 // maxLogged is the largest body that is remembered.

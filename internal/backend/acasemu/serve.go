@@ -23,6 +23,7 @@ type call struct {
 	seg     wire.Segments
 	query   query
 	request *http.Request
+	control *http.ResponseController
 	body    []byte // of a document; files are streamed
 	fault   fault.Effect
 	now     time.Time
@@ -34,11 +35,11 @@ type call struct {
 const FaultHeader = "X-Emulator-Fault"
 
 func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
-	if strings.HasPrefix(r.URL.Path, controlPrefix) {
+	if strings.HasPrefix(r.URL.Path, controlPrefix) && !throughPort(r) {
 		e.control(w, r)
 		return
 	}
-	c := &call{plane: planeOf(r.URL.Path), query: parseQuery(r.URL.RawQuery), request: r, id: newID(), trace: newTrace(), now: e.cfg.Clock.Now().UTC()}
+	c := &call{plane: planeOf(r.URL.Path), query: parseQuery(r.URL.RawQuery), request: r, control: http.NewResponseController(w), id: newID(), trace: newTrace(), now: e.cfg.Clock.Now().UTC()}
 	version, _ := c.query.get("api-version")
 	c.version = wire.Version(version)
 	if c.node, c.seg = e.routes.find(r.URL.EscapedPath()); c.node != nil {
@@ -64,7 +65,7 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 		abort(w)
 		return
 	}
-	a := e.answer(w, c) //nolint:contextcheck // the request of c has it
+	a := e.answer(c) //nolint:contextcheck // the request of c has it
 	e.log.end(entry, c, a.status)
 	if a.cut || c.fault.Drop == "after" || errors.Is(r.Context().Err(), context.Canceled) {
 		if a.stream != nil {
@@ -78,7 +79,10 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 
 // answer judges a request in the order in which the service does: who asks, in what
 // version, for what, and only then how.
-func (e *Emulator) answer(w http.ResponseWriter, c *call) answer {
+func (e *Emulator) answer(c *call) answer {
+	if throughPort(c.request) {
+		return c.no(portsAreNotPlayed())
+	}
 	if err := e.admit(c); err != nil {
 		return c.no(err)
 	}
@@ -87,6 +91,9 @@ func (e *Emulator) answer(w http.ResponseWriter, c *call) answer {
 	}
 	if !spoken(c.plane, c.version) {
 		return c.no(refuse(http.StatusBadRequest, "UnsupportedApiVersion", "api-version %q is not one of %s", string(c.version), versions(c.plane)))
+	}
+	if c.node == nil && wantsStream(c.request) {
+		return c.no(streamsAreNotPlayed())
 	}
 	if c.node == nil {
 		return c.no(refuse(http.StatusNotFound, "NotFound", "there is no such path"))
@@ -101,7 +108,7 @@ func (e *Emulator) answer(w http.ResponseWriter, c *call) answer {
 		})
 	}
 	c.op = op
-	if err := e.readBody(w, c); err != nil {
+	if err := e.readBody(c); err != nil {
 		return c.no(err)
 	}
 	ctx := c.request.Context()
@@ -134,19 +141,18 @@ func streams(op wire.Op) bool {
 	return op == wire.FileWrite || op == wire.VolumeFileWrite || op == wire.PackageUpload
 }
 
-// bodyBound is how long a document may take to arrive.
+// bodyBound is how long a document may take to arrive, and a file to go on arriving.
 const bodyBound = 30 * time.Second
 
 // readBody reads the document of a request.
-func (e *Emulator) readBody(w http.ResponseWriter, c *call) error {
+func (e *Emulator) readBody(c *call) error {
 	if streams(c.op) || c.request.Body == nil {
 		return nil
 	}
-	control := http.NewResponseController(w)
 	// A transport in this process has no deadlines, and needs none.
-	_ = control.SetReadDeadline(time.Now().Add(bodyBound))
+	_ = c.control.SetReadDeadline(time.Now().Add(bodyBound))
 	body, err := io.ReadAll(io.LimitReader(c.request.Body, maxBody+1))
-	_ = control.SetReadDeadline(time.Time{})
+	_ = c.control.SetReadDeadline(time.Time{})
 	switch {
 	case err != nil:
 		return refuse(http.StatusBadRequest, "InvalidRequestContent", "the body did not arrive whole")

@@ -2,11 +2,14 @@ package acasemu
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -50,6 +53,7 @@ func (e *Emulator) volumePut(ctx context.Context, c *call) (answer, error) {
 // the directory of a volume whose files it begins with.
 func (e *Emulator) makeVolume(ctx context.Context, c *call, name string, asked wire.Volume, from string) (answer, error) {
 	var r volumeRecord
+	var shown shownVolume
 	status := http.StatusOK
 	dir := e.dir("volumes", newID())
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -85,7 +89,10 @@ func (e *Emulator) makeVolume(ctx context.Context, c *call, name string, asked w
 		}
 		r.Volume = asked
 		r.Volume.VolumeName, r.Volume.Name, r.Volume.ProvisioningState = name, "", wire.ARMSucceeded
-		return store.Put(tx, kindVolume, key, r)
+		if err = store.Put(tx, kindVolume, key, r); err == nil {
+			shown, err = showVolume(c)(tx, &r)
+		}
+		return err
 	})
 	if err != nil || !used {
 		_ = os.RemoveAll(dir) // nothing refers to it
@@ -93,7 +100,7 @@ func (e *Emulator) makeVolume(ctx context.Context, c *call, name string, asked w
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: status, doc: r.Volume}, nil
+	return answer{status: status, doc: shown}, nil
 }
 
 // attached are the sandboxes that have a volume.
@@ -109,22 +116,66 @@ func attached(tx *store.Tx, c *call, volume string) (sandboxes []string, err err
 	return sandboxes, nil
 }
 
-func showVolume(c *call) func(*store.Tx, *volumeRecord) (wire.Volume, error) {
-	return func(tx *store.Tx, r *volumeRecord) (wire.Volume, error) {
-		v := r.Volume
+// shownVolume is a volume as the service answers it: with what a request for one
+// leaves out.
+type shownVolume struct {
+	wire.Volume
+	IsAttached bool        `json:"isAttached"`
+	Usage      volumeUsage `json:"usage"`
+}
+
+// volumeUsage is in bytes, as text. How much is available nobody counts here.
+type volumeUsage struct {
+	Used      string `json:"used"`
+	Available string `json:"available"`
+}
+
+func showVolume(c *call) func(*store.Tx, *volumeRecord) (shownVolume, error) {
+	return func(tx *store.Tx, r *volumeRecord) (shownVolume, error) {
+		v := shownVolume{Volume: r.Volume}
 		users, err := attached(tx, c, v.VolumeName)
+		if err != nil {
+			return v, err
+		}
 		if len(users) > 0 {
 			v.IsAttached, v.AttachedSandboxID = true, users[0]
 		}
+		v.Usage.Used, err = bytesUnder(r.Dir)
 		return v, err
 	}
+}
+
+// bytesUnder is how much the files of a directory hold. One that goes meanwhile
+// holds nothing.
+func bytesUnder(dir string) (string, error) {
+	total := int64(0)
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			total += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("measuring a volume: %w", err)
+	}
+	return strconv.FormatInt(total, 10), nil
 }
 
 func (e *Emulator) volumeGet(ctx context.Context, c *call) (answer, error) {
 	return one(ctx, e, c, kindVolume, c.volumeKey(), absentVolume, showVolume(c))
 }
 
-func (e *Emulator) volumes(ctx context.Context, c *call) ([]wire.Volume, error) {
+func (e *Emulator) volumes(ctx context.Context, c *call) ([]shownVolume, error) {
 	return every(ctx, e, c, kindVolume, func(r *volumeRecord) uint64 { return r.Seq }, showVolume(c))
 }
 
@@ -137,7 +188,7 @@ func (e *Emulator) volumeList(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return dataPage(e, c, labelled(all, want, func(v wire.Volume) wire.Labels { return v.Labels }))
+	return dataPage(e, c, labelled(all, want, func(v shownVolume) wire.Labels { return v.Labels }))
 }
 
 func (e *Emulator) volumeCount(ctx context.Context, c *call) (answer, error) {

@@ -77,7 +77,7 @@ type Image struct {
 	ID                string       `json:"id"`
 	Name              string       `json:"name,omitempty"`
 	Description       string       `json:"description,omitempty"`
-	Tags              Extra        `json:"tags,omitempty"`
+	Tags              Extra        `json:"tags,omitzero"`
 	Labels            Labels       `json:"labels,omitzero"`
 	Image             *ImageSource `json:"image,omitzero"`
 	Source            *ImageBuild  `json:"source,omitzero"`

@@ -65,7 +65,7 @@ type SourcesRef struct {
 type ImageRef struct {
 	Name     string `json:"name,omitempty"`
 	ID       string `json:"id,omitempty"`
-	IsPublic bool   `json:"isPublic,omitzero"`
+	IsPublic bool   `json:"isPublic"`
 	Extra    Extra  `json:",embed"`
 }
 
@@ -196,7 +196,7 @@ func (s *Sandbox) Check() error {
 type VolumeMount struct {
 	VolumeName string `json:"volumeName"`
 	Mountpoint string `json:"mountpoint"`
-	ReadOnly   bool   `json:"readOnly,omitzero"`
+	ReadOnly   bool   `json:"readOnly"`
 	Extra      Extra  `json:",embed"`
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu/authority"
 )
 
 // Options say where an emulator is reached.
@@ -34,7 +35,7 @@ type Options struct {
 // Server is an emulator that listens.
 type Server struct {
 	emulator  *acasemu.Emulator
-	authority *authority
+	authority *authority.Authority
 	listener  net.Listener
 	http      *http.Server
 	sweeping  context.CancelFunc
@@ -61,7 +62,7 @@ func Listen(ctx context.Context, e *acasemu.Emulator, o Options) (*Server, error
 		return nil, fmt.Errorf("listening: %w", err)
 	}
 	s := &Server{emulator: e, listener: listener}
-	if s.authority, err = newAuthority(append([]string{"localhost"}, o.Names...), s.addresses()); err != nil {
+	if s.authority, err = authority.New(append([]string{"localhost"}, o.Names...), s.addresses()); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
 	s.http = &http.Server{
@@ -77,7 +78,7 @@ func Listen(ctx context.Context, e *acasemu.Emulator, o Options) (*Server, error
 	s.running.Go(func() { s.sweep(sweeping) })
 	s.running.Go(func() {
 		secured := tls.NewListener(listener, &tls.Config{
-			MinVersion: tls.VersionTLS12, GetCertificate: s.authority.certificate, NextProtos: []string{"http/1.1"},
+			MinVersion: tls.VersionTLS12, GetCertificate: s.authority.Certificate, NextProtos: []string{"http/1.1"},
 		})
 		if err := s.http.Serve(secured); !errors.Is(err, http.ErrServerClosed) {
 			s.failed = err
@@ -141,7 +142,7 @@ func (s *Server) URL() string {
 }
 
 // CA is the certificate of the authority that clients have to trust, in PEM.
-func (s *Server) CA() []byte { return s.authority.pem() }
+func (s *Server) CA() []byte { return s.authority.PEM() }
 
 // Close stops listening and closes the emulator. Requests under way are broken off
 // when ctx ends.

@@ -91,7 +91,7 @@ func (s *Store) leave(open *session) error {
 func (s *Store) openFile(ctx context.Context) (*bbolt.DB, error) {
 	started := time.Now()
 	for {
-		db, err := bbolt.Open(s.path, 0o600, &bbolt.Options{Timeout: time.Nanosecond, FreelistType: bbolt.FreelistMapType})
+		db, err := s.openWhole()
 		switch {
 		case err == nil:
 			return db, nil
@@ -103,8 +103,8 @@ func (s *Store) openFile(ctx context.Context) (*bbolt.DB, error) {
 				continue
 			}
 			return nil, fmt.Errorf("opening the state file: %w", err)
-		case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrVersionMismatch), errors.Is(err, berrors.ErrChecksum):
-			return nil, fmt.Errorf("%w: %w; it was written by another program, or cut short", ErrDamaged, err)
+		case errors.Is(err, ErrDamaged):
+			return nil, err
 		case !errors.Is(err, berrors.ErrTimeout):
 			return nil, fmt.Errorf("opening the state file: %w", err)
 		case time.Since(started) >= s.wait:
@@ -114,6 +114,59 @@ func (s *Store) openFile(ctx context.Context) (*bbolt.DB, error) {
 			return nil, err
 		}
 	}
+}
+
+// openWhole opens the file once it is known to be all there. The library reads it as
+// memory, and memory that a file no longer has ends the process.
+func (s *Store) openWhole() (*bbolt.DB, error) {
+	if !s.whole {
+		if err := s.checkWhole(); err != nil {
+			return nil, err
+		}
+		s.whole = true
+	}
+	return bbolt.Open(s.path, 0o600, &bbolt.Options{Timeout: time.Nanosecond, FreelistType: bbolt.FreelistMapType})
+}
+
+// checkWhole opens a file to read how long it says it is. One that is not there, or
+// has nothing in it yet, is whole.
+func (s *Store) checkWhole() (err error) {
+	info, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var opened *os.File
+	defer func() {
+		if broken := recover(); broken != nil {
+			opened.Close() // and with it the hold on the file
+			err = fmt.Errorf("%w: %v", ErrDamaged, broken)
+		}
+	}()
+	db, err := bbolt.Open(s.path, 0o600, &bbolt.Options{
+		Timeout: time.Nanosecond, ReadOnly: true, PreLoadFreelist: true,
+		OpenFile: func(name string, flag int, mode fs.FileMode) (*os.File, error) {
+			var err error
+			opened, err = os.OpenFile(name, flag, mode)
+			return opened, err
+		},
+	})
+	if _, ofFile := errors.AsType[*fs.PathError](err); err != nil && !ofFile && !errors.Is(err, berrors.ErrTimeout) {
+		return fmt.Errorf("%w: %w; it was written by another program, or cut short", ErrDamaged, err)
+	}
+	if err != nil {
+		return err
+	}
+	err = db.View(func(tx *bbolt.Tx) error {
+		info, err := os.Stat(s.path)
+		if err == nil && info.Size() < tx.Size() {
+			err = fmt.Errorf("%w: it was cut short: %d bytes are left of %d", ErrDamaged, info.Size(), tx.Size())
+		}
+		return err
+	})
+	return errors.Join(err, db.Close())
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -27,8 +28,10 @@ type Store struct {
 
 	// door admits one at a time to opening the file or joining who has it open.
 	door chan struct{}
-	mu   sync.Mutex
-	open *session
+	// whole is that the file was all there when it was opened first.
+	whole bool
+	mu    sync.Mutex
+	open  *session
 
 	// turn is held by the one that commits; waiting are changes of the others.
 	turn    chan struct{}
@@ -163,6 +166,9 @@ func without(all []*change, c *change) []*change {
 
 // within runs f on the open file.
 func (s *Store) within(ctx context.Context, f func(*bbolt.DB) error) (err error) {
+	// A page that a file lost while it was open is a panic too, then, and no end of the
+	// process.
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	open, err := s.enter(ctx)
 	if err != nil {
 		return err

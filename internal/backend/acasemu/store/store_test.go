@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -251,5 +252,54 @@ func TestWhatIsSealedIsNotInTheFileAndNeedsItsKey(t *testing.T) {
 	}
 	if _, err := unseal("secret"); !errors.Is(err, store.ErrNoKey) {
 		t.Errorf("without its key: %v", err)
+	}
+}
+
+// A file that was cut off, or of which a page is another, is told of or read; it ends
+// nobody's process and keeps nobody waiting.
+func TestAFileThatIsCutOffOrOverwrittenIsToldOf(t *testing.T) {
+	t.Parallel()
+	s, path := fresh(t)
+	for i := range 300 {
+		put(t, s, store.Key{"g", strconv.Itoa(i)}, thing{Name: strings.Repeat("x", 500), N: i})
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	damaged := map[string][]byte{"empty but for a byte": whole[:1]}
+	for at := page; at < len(whole); at += page {
+		damaged["cut off at "+strconv.Itoa(at)] = whole[:at]
+		damaged["cut off behind "+strconv.Itoa(at)] = whole[:at+page/2]
+		zeros, ones := bytes.Clone(whole), bytes.Clone(whole)
+		copy(zeros[at:at+page], make([]byte, page))
+		copy(ones[at:at+page], bytes.Repeat([]byte{0xff}, page))
+		damaged["zeros at "+strconv.Itoa(at)], damaged["ones at "+strconv.Itoa(at)] = zeros, ones
+	}
+	for name, content := range damaged {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "state.db")
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := open(t, path)
+			for name, err := range map[string]error{
+				"reading": s.View(t.Context(), func(tx *store.Tx) error {
+					for _, err := range store.Each[thing](tx, things, store.Key{"g"}) {
+						if err != nil {
+							return err
+						}
+					}
+					return nil
+				}),
+				"writing": s.Update(t.Context(), func(tx *store.Tx) error { return store.Put(tx, things, store.Key{"g", "new"}, thing{}) }),
+			} {
+				if err != nil && !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
 	}
 }

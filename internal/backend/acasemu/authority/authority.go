@@ -1,4 +1,6 @@
-package listener
+// Package authority issues the certificates of one listener on this machine, for
+// clients that are told to trust it. It keeps no key anywhere but in memory. Read [New].
+package authority
 
 import (
 	"crypto/ecdsa"
@@ -16,10 +18,10 @@ import (
 	"time"
 )
 
-// authority issues the certificates of one listener. It is constrained to the names
+// Authority issues the certificates of one listener. It is constrained to the names
 // that the listener was told, so that whoever trusts it trusts it for nothing else,
 // and its key is made in memory and never leaves it.
-type authority struct {
+type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 
@@ -30,8 +32,8 @@ type authority struct {
 // certificateLife is how long a listener can be up.
 const certificateLife = 30 * 24 * time.Hour
 
-// newAuthority is one for names and addresses. A name admits what lies below it.
-func newAuthority(names []string, addresses []net.IP) (*authority, error) {
+// New is one for names and addresses. A name admits what lies below it.
+func New(names []string, addresses []net.IP) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("making an authority: %w", err)
@@ -58,7 +60,7 @@ func newAuthority(names []string, addresses []net.IP) (*authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making an authority: %w", err)
 	}
-	return &authority{cert: cert, key: key, issued: map[string]*tls.Certificate{}}, nil
+	return &Authority{cert: cert, key: key, issued: map[string]*tls.Certificate{}}, nil
 }
 
 func newSerial() (*big.Int, error) {
@@ -69,14 +71,14 @@ func newSerial() (*big.Int, error) {
 	return serial, nil
 }
 
-// pem is the authority's certificate, for clients to trust.
-func (a *authority) pem() []byte {
+// PEM is the authority's certificate, for clients to trust.
+func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// certificate is for the name that a client asks for, or for the addresses when it
+// Certificate is for the name that a client asks for, or for the addresses when it
 // asks for none.
-func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+func (a *Authority) Certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))
 	if name != "" && !a.admits(name) {
 		return nil, fmt.Errorf("no certificate for a name that the listener was not told")
@@ -96,7 +98,7 @@ func (a *authority) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, e
 	return cert, nil
 }
 
-func (a *authority) admits(name string) bool {
+func (a *Authority) admits(name string) bool {
 	for _, told := range a.cert.PermittedDNSDomains {
 		if name == told || strings.HasSuffix(name, "."+told) {
 			return true
@@ -105,7 +107,7 @@ func (a *authority) admits(name string) bool {
 	return false
 }
 
-func (a *authority) issue(name string) (*tls.Certificate, error) {
+func (a *Authority) issue(name string) (*tls.Certificate, error) {
 	serial, err := newSerial()
 	if err != nil {
 		return nil, err
