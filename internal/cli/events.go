@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/learn"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress/eventlog"
@@ -41,6 +42,8 @@ func requestOf(e eventlog.Entry) (egress.Request, error) {
 	switch {
 	case e.End != nil:
 		return egress.Request{}, badInput("--event: it tells that a tunnel has ended, and decides nothing; give the line of its beginning")
+	case e.Lost:
+		return egress.Request{}, badInput("--event: it says that %s; what was asked for then is nowhere", learn.LostText(int64(e.Count)))
 	case e.Summary:
 		return egress.Request{}, badInput("--event: it stands for %d decisions and says of none what was asked for", e.Count)
 	case e.Host == "" || e.Port == 0:

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -87,6 +88,13 @@ func aDay() []eventlog.Entry {
 	return append(entries, unresolved, flood)
 }
 
+// lostDecisions is what stands in a log for decisions that are not in it.
+func lostDecisions(n int) eventlog.Entry {
+	e := deniedTo("", "", 0)
+	e.Code, e.Layer, e.Count, e.Summary, e.Lost = "", egress.LayerConnection, n, true, true
+	return e
+}
+
 // learning is a manifest whose workload has rules that are used, unused and missing.
 func learning() manifest.Manifest {
 	return with(fitting(), "report", func(s *sandbox.Spec) {
@@ -109,6 +117,7 @@ func TestLearnProposesExactlyWhatWasSeen(t *testing.T) {
 		"learn-widens": {[]string{
 			logged(t, through("pip", "packages.example.org", 443), deniedTo("pip", "b.files.example.org", 443)), "--manifest", path,
 		}, cli.ExitWidened},
+		"learn-lost":    {[]string{logged(t, deniedTo("pip", "files.example.net", 443), lostDecisions(1200))}, cli.ExitAllowed},
 		"learn-nothing": {[]string{write(t, "empty.jsonl", nil)}, cli.ExitAllowed},
 		"learn-patterns": {[]string{logged(t,
 			inside(deniedTo("", "api.example.com", 443), "GET", "/v1/items/1"), inside(deniedTo("", "api.example.com", 443), "GET", "/v1/items/2"),
@@ -252,6 +261,7 @@ func TestWhyTakesOneEventThatNamesARequest(t *testing.T) {
 		"there is no event":    {"--event", write(t, "e", nil)},
 		"a tunnel has ended":   {"--event", `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":true,"layer":"connection","host":"a.example","port":443,"count":0,"end":{"sent":1,"received":3,"duration_ns":5}}`},
 		"stands for 7":         {"--event", logged(t, sum)},
+		"3 decisions were not": {"--event", logged(t, lostDecisions(3))},
 		"names no destination": {"--event", logged(t, deniedTo("", "a:b:c", 0))},
 		"host_invalid":         {"--event", logged(t, deniedTo("", "a b", 443))},
 		"as it was sent":       {"--event", logged(t, inside(one, "GET", sandbox.Echo("/"+strings.Repeat("a", 2000))))},
@@ -357,5 +367,46 @@ func TestLearnIsForAWorkloadOfAConfiguration(t *testing.T) {
 	got := invocation{environ: environ}.run(t, "learn", events, "--dir", refused, "--provider", plugin, "--workload", "report")
 	if got.code != cli.ExitBadInput || !strings.Contains(got.stderr, "sandboxctl check says") {
 		t.Errorf("exit code %d %s", got.code, got.both())
+	}
+}
+
+// A configuration brings its facts, and learn judges by them as check does.
+func TestLearnJudgesAConfigurationByTheFactsItGives(t *testing.T) {
+	t.Parallel()
+	plugin := provider(t)
+	d, err := facts.Lookup("acas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.IsolationEvidence.Kind = sandbox.EvidenceProbed
+	d.Guarantees = map[sandbox.Guarantee]sandbox.Evidence{}
+	for _, g := range sandbox.Guarantees() {
+		d.Guarantees[g] = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: "a test"}
+	}
+	b, err := manifest.EncodeDeclarations(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := directory(t, map[string]string{
+		"root/facts.json": string(b),
+		"root/main.tf": versions + strings.Replace(agents, `"documented"`, `"probed"`, 1) + rest + workload(`backend_facts = file("facts.json")
+  egress_mode = "allowlist"
+  egress_hosts = ["packages.example.org"]`),
+	})
+	environ := append(os.Environ(), "TF_CLI_CONFIG_FILE=/dev/null")
+	events := logged(t, through("pip", "packages.example.org", 443))
+	args := []string{"learn", events, "--dir", root, "--provider", plugin, "--workload", "report"}
+	if got := (invocation{environ: environ}).run(t, args...); got.code != cli.ExitAllowed {
+		t.Errorf("by its own facts: exit code %d\n%s", got.code, got.both())
+	}
+	shipped, err := facts.Lookup("acas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = manifest.EncodeDeclarations(shipped); err != nil {
+		t.Fatal(err)
+	}
+	if got := (invocation{environ: environ}).run(t, append(args, "--facts", write(t, "shipped.json", b))...); got.code != cli.ExitRefused {
+		t.Errorf("by facts that were given: exit code %d\n%s", got.code, got.both())
 	}
 }

@@ -80,6 +80,9 @@ func TestBrokenArrowsAreNamed(t *testing.T) {
 		"one backend, one runtime":           {"sandbox/backend/process", "github.com/tetratelabs/wazero", "golang.org/x/sys/unix"},
 		"one backend, one guest":             {"sandbox/backend/docker", "m/internal/backend/wasmguest", "m/internal/backend/guestagent"},
 		"emulator takes engines by contract": {"internal/backend/acasemu", "m/sandbox/backend", "m/sandbox/engine"},
+		"flawed proxies are for tests":       {"sandbox/backend/process", "m/internal/backend/egressproxy/egressflaws", "m/internal/backend/egressproxy"},
+		"nobody alters a proxy":              {"sandbox/backend/process", "m/internal/backend/egressproxy/parts", "m/internal/backend/egressproxy"},
+		"a proxy has no flaws":               {"internal/backend/egressproxy", "m/internal/backend/egressproxy/egressflaws", "m/internal/backend/egressproxy/parts"},
 		"facts are data":                     {"internal/backend/facts", "m/sandbox/backend/wasm", "m/sandbox"},
 		"provider runs no guest":             {"internal/provider", "m/sandbox/backend/wasm", "m/internal/backend/facts"},
 		"command line is no plugin":          {"cmd/sandboxctl", "m/internal/provider", "m/sandbox/router"},
@@ -121,6 +124,26 @@ func TestWhatIsLinkedIsFollowedThroughOthers(t *testing.T) {
     -> m/internal/backend/wasmguest`
 	if got := broken[0].String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestNothingThatIsBuiltLinksAFlawedProxy(t *testing.T) {
+	t.Parallel()
+	g := graphOf(map[string][]string{
+		"cmd/sandboxctl":                           {"m/internal/backend/egressproxy", "m/internal/conformance"},
+		"internal/conformance":                     {"m/internal/backend/egressproxy/egressflaws"},
+		"internal/backend/egressproxy":             nil,
+		"internal/backend/egressproxy/egressflaws": nil,
+	})
+	var from []string
+	for _, v := range g.CheckBans(importgraph.Bans()) {
+		if strings.Contains(v.Rule, "something wrong with it") {
+			from = append(from, v.Chain[0])
+		}
+	}
+	slices.Sort(from)
+	if want := []string{"m/cmd/sandboxctl", "m/internal/conformance"}; !slices.Equal(from, want) {
+		t.Errorf("flawed proxies were found in %v, want %v", from, want)
 	}
 }
 

@@ -67,7 +67,7 @@ func Arrows() []Arrow {
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/acasemu/listener",
 				"internal/plaintext", "internal/show",
-				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
+				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/adopt", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
 			Libraries: join(commands, documents, findings),
@@ -87,7 +87,16 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
-		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
+		{Tree: "internal/hcltext", Own: []string{"internal/plaintext"}, Libraries: terraformSource},
+		{
+			// What exists already, as configuration.
+			Tree: "internal/adopt",
+			Own: join(vocabulary, []string{
+				"internal/backend/acasapi", "internal/backend/acasegress", "internal/hcltext", "internal/translate",
+			}),
+			Libraries: terraformSource,
+		},
+		{Tree: "internal/translate", Own: join(decision, []string{"internal/hcltext"}), Libraries: join(terraformSource, otherTools)},
 		{Tree: "internal/tfplan", Own: []string{"sandbox", "internal/planjson", "internal/hclsource"}},
 
 		// The vocabulary, the documents and the decision.
@@ -127,7 +136,14 @@ func Arrows() []Arrow {
 			Libraries: join(kernel, hostNames, waiting),
 		},
 		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
-		{Tree: "internal/backend/egressproxy", Own: join(vocabulary, []string{"internal/backend/egressproxy/egressworld"}), Libraries: join(nameServers, trustStores, waiting)},
+		{
+			Tree:      "internal/backend/egressproxy",
+			Own:       join(vocabulary, []string{"internal/backend/egressproxy/egressworld", "internal/backend/egressproxy/parts"}),
+			Libraries: join(nameServers, trustStores, waiting),
+		},
+		// What a proxy is put together from, and how tests put one together wrongly.
+		{Tree: "internal/backend/egressproxy/parts", Own: join(vocabulary, []string{"internal/backend/egressproxy"})},
+		{Tree: "internal/backend/egressproxy/egressflaws", Own: join(vocabulary, []string{"internal/backend/egressproxy", "internal/backend/egressproxy/parts"})},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
@@ -162,7 +178,9 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/acasapi", "internal/backend/prebuilt"}),
 			Libraries: join(azure, stateFile, documents, waiting),
 		},
-		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu"}},
+		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu", "internal/backend/acasemu/authority"}},
+		{Tree: "internal/backend/acasemu/authority"},
+		{Tree: "internal/backend/acasemu/broken", Own: []string{"internal/backend/acasemu/authority"}}, // a command for tests
 
 		// What tests, measures, installs and documents it.
 		{
@@ -207,20 +225,26 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 		{
-			Tree: "internal/planbench", Own: []string{"internal/provider"},
+			Tree: "internal/planbench", Own: []string{"internal/provider", "internal/terraformtest", "internal/backend/acasemu", "internal/backend/acasemu/listener"},
 			TestLibraries: join(terraformSDK, []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"}),
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
+
+		{Tree: "internal/terraformtest", Libraries: terraformSDK, Testing: true},
+		{
+			Tree: "internal/killapply", Own: []string{"internal/terraformtest", "internal/backend/acasapi", "internal/backend/acasemu"},
+		},
 
 		// Registries of images, for plans.
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
 
 		// Terraform.
+		{Tree: "internal/unfinished", Libraries: stateFile},
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
-				"internal/backend/prebuilt", "internal/imageregistry",
+				"internal/backend/prebuilt", "internal/imageregistry", "internal/unfinished",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{
@@ -299,6 +323,11 @@ func Bans() []Ban {
 			Never: []string{"internal/conformance/hostengine/...", "internal/conformance/clients/..."},
 		},
 		{
+			Why:  "a proxy with something wrong with it is for tests alone",
+			From: []string{".", "cmd/...", "sandbox/...", "internal/...", "examples/..."}, Except: []string{"internal/backend/egressproxy/egressflaws/..."},
+			Never: []string{"internal/backend/egressproxy/egressflaws/..."},
+		},
+		{
 			Why:   "a backend is used and tested without a router",
 			From:  []string{"sandbox/backend/...", "internal/backend/..."},
 			Never: []string{"sandbox/router/..."},
@@ -344,7 +373,7 @@ var (
 	otherTools      = []string{"go.yaml.in/yaml/v3"}             // their rules are YAML
 	findings        = []string{"github.com/owenrumney/go-sarif"} // for code hosts
 	fileLocks       = []string{"golang.org/x/sys/windows"}
-	waiting         = []string{"golang.org/x/sync"}
+	waiting         = []string{"golang.org/x/sync", "golang.org/x/time/rate"}
 )
 
 // TestLibraries may be imported by the tests of any package and by nothing that

@@ -22,8 +22,9 @@ const (
 // Proposal is what events would have an allowlist say.
 type Proposal struct {
 	Events Events `json:"events"`
-	// Mode is closed where nothing is left to allow.
-	Mode sandbox.EgressMode `json:"egress_mode"`
+	// Mode is closed where nothing is left to allow, and left out where there was
+	// nothing to learn from.
+	Mode sandbox.EgressMode `json:"egress_mode,omitzero"`
 	// Groups are the rules by the programs that need them, those that are needed most
 	// first. Together they admit every request that was seen and could be admitted,
 	// and without any one of them one of those would be refused.
@@ -50,12 +51,14 @@ type Events struct {
 	Elsewhere int64 `json:"elsewhere,omitzero"`
 	// Allowed and Refused are the decisions that they stand for, and the other two how
 	// many of those say nothing of what was asked for, or of more than is kept.
-	Allowed            int64     `json:"allowed"`
-	Refused            int64     `json:"refused"`
-	AllowedUndescribed int64     `json:"allowed_undescribed,omitzero"`
-	RefusedUndescribed int64     `json:"refused_undescribed,omitzero"`
-	First              time.Time `json:"first,omitzero"`
-	Last               time.Time `json:"last,omitzero"`
+	Allowed            int64 `json:"allowed"`
+	Refused            int64 `json:"refused"`
+	AllowedUndescribed int64 `json:"allowed_undescribed,omitzero"`
+	RefusedUndescribed int64 `json:"refused_undescribed,omitzero"`
+	// Lost is how many of those that say nothing were not recorded at all.
+	Lost  int64     `json:"lost,omitzero"`
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
 }
 
 // Group is the rules that the same programs need.
@@ -114,9 +117,15 @@ type NotOffered struct {
 	Programs []string `json:"programs,omitempty"`
 }
 
-// Propose makes the proposal. Without a place there is no workload to start from:
+// Propose makes the proposal. From no events there is none: that nobody was heard to ask
+// is no reason to close anything. Without a place there is no workload to start from:
 // what was let through is then learnt from the events alone.
 func Propose(t *Tally, at *Place) (Proposal, error) {
+	if t.events == 0 {
+		p := Proposal{Events: t.counted(), Groups: []Group{}, Unused: []Unused{}, NotOffered: []NotOffered{}, Suggestions: []Suggestion{}}
+		p.HCL = comment(p.Events.text())
+		return p, nil
+	}
 	could, not := t.sorted()
 	if at != nil {
 		could, not = at.withoutNever(could, not)
@@ -157,7 +166,7 @@ func (t *Tally) counted() Events {
 	return Events{
 		Read: t.events, Elsewhere: t.elsewhere, Allowed: t.decisions.allowed, Refused: t.decisions.denied,
 		AllowedUndescribed: t.undescribed.allowed, RefusedUndescribed: t.undescribed.denied,
-		First: t.first, Last: t.last,
+		Lost: t.lost, First: t.first, Last: t.last,
 	}
 }
 

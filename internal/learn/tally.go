@@ -36,6 +36,7 @@ type Tally struct {
 	elsewhere   int64 // events of other workloads
 	decisions   counts
 	undescribed counts
+	lost        int64 // of the undescribed, those that nobody recorded
 	first, last time.Time
 
 	asks     map[ask]*seen
@@ -77,6 +78,7 @@ type seen struct {
 	// reason; code is the last of those reasons.
 	ruled, failed int64
 	code          sandbox.Code
+	change        string   // that would have admitted it, as the proxy said
 	programs      []string // sorted
 	first, last   time.Time
 }
@@ -106,6 +108,9 @@ func (t *Tally) Add(e eventlog.Entry) {
 	t.decisions.add(e.Allowed, n)
 	t.first, t.last = span(t.first, t.last, e.Time)
 	t.workload(e.Sandbox.Workload)
+	if e.Lost {
+		t.lost = saturated(t.lost, n)
+	}
 	if e.Summary || e.Host == "" || len(e.Host)+len(e.Method)+len(e.Path) > maxText {
 		t.undescribed.add(e.Allowed, n)
 		return
@@ -121,7 +126,9 @@ func (t *Tally) Add(e eventlog.Entry) {
 	case e.Allowed:
 		s.allowed = saturated(s.allowed, n)
 	case e.Code == sandbox.CodeEgressDenied:
-		s.ruled = saturated(s.ruled, n)
+		if s.ruled = saturated(s.ruled, n); len(e.Change) <= maxText {
+			s.change = e.Change
+		}
 	default:
 		s.failed, s.code = saturated(s.failed, n), e.Code
 	}
@@ -180,6 +187,10 @@ func (t *Tally) workload(name string) {
 		t.workloads = append(t.workloads, name)
 	}
 }
+
+// Lost is how many decisions were not recorded: what they were about is in nothing
+// that is read here.
+func (t *Tally) Lost() int64 { return t.lost }
 
 // Workload is the one workload whose sandboxes the events are about, empty where
 // they name none or several.

@@ -31,10 +31,22 @@ func (e Events) notes() string {
 	if e.AllowedUndescribed > 0 {
 		page.Row("note", show.Count(e.AllowedUndescribed)+" of "+show.Count(e.Allowed)+" requests that were let through are not described")
 	}
+	if e.Lost > 0 {
+		page.Row("note", LostText(e.Lost)+": the list may lack something")
+	}
 	if e.Elsewhere > 0 {
 		page.Row("note", events(e.Elsewhere)+" of other workloads were left out")
 	}
 	return page.String()
+}
+
+// LostText says how many decisions were not recorded, and why that can be.
+func LostText(n int64) string {
+	decisions := show.Count(n) + " decisions were"
+	if n == 1 {
+		decisions = "1 decision was"
+	}
+	return decisions + " not recorded, since the log was full or could not be written fast enough"
 }
 
 func (p *Proposal) notOffered() string {

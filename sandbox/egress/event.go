@@ -7,7 +7,8 @@ import (
 )
 
 // Observer is told of decisions, one at a time and in order. It may be slow: then
-// events are dropped and counted, and no guest waits for it.
+// events are dropped, no guest waits for it, and once it takes events again it is
+// told how many decisions it has missed.
 type Observer interface {
 	Observe(Event)
 }
@@ -37,6 +38,11 @@ type Event struct {
 	// of one code and rule, and what was asked for is left out.
 	Count   int  `json:"count"`
 	Summary bool `json:"summary,omitzero"`
+	// Lost is set, beside Summary, where decisions were not told or not recorded at
+	// all: whoever takes them was too slow, or its log was full. They are of any code
+	// and rule, and happened since the event before. Ends of tunnels that were lost are
+	// not among them, since they are no decisions.
+	Lost bool `json:"lost,omitzero"`
 	// End is set where the event tells that a tunnel has ended, however it did. That
 	// is no decision, so its Count is 0: the tunnel was told of when it was admitted,
 	// or, where it was opened, request by request.

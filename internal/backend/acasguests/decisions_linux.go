@@ -20,8 +20,11 @@ type decisions struct {
 	allowed, denied []wire.DecisionEntry
 }
 
-// Observe adds one.
+// Observe adds one. The service's log has no place for what was missed.
 func (d *decisions) Observe(e egress.Event) {
+	if e.Lost {
+		return
+	}
 	entry := wire.DecisionEntry{
 		Timestamp: e.Time.UTC().Format(time.RFC3339Nano), Host: e.Host, Method: e.Method, Path: e.Path, Scheme: schemeOf(e),
 	}

@@ -8,60 +8,33 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
-// checks are the questions that stand between a guest and a server, each a
-// function by itself. The tests leave out one after the other and see that some
-// probe notices.
-type checks struct {
-	// head judges the bytes of a request head.
-	head func(head []byte) httphead.Flaw
-	// blocked says why no rule opens a destination; empty where some may.
-	blocked func(destination) string
-	// match asks the rules about a request or a connection.
-	match func(*egress.Set, egress.Request) (*egress.Rule, bool)
-	// opens asks the rules whether requests to a destination are to be looked at.
-	opens func(*egress.Set, egress.Request) bool
-	// hello compares what a client says in TLS with where it asked to go, and says
-	// what is wrong.
-	hello func(destination, clienthello.Hello) string
-	// host compares a Host header, whose port may be left out where it is standard,
-	// with where the request goes.
-	host func(header string, asked destination, standard uint16) bool
-	// leaves says how a request would leave HTTP as it is judged; empty where it
-	// would not.
-	leaves func(*http.Request) string
-	// overrides is a header that makes servers take another method or path; empty
-	// where there is none.
-	overrides func(http.Header) string
-	// answers says why a name may not have one of its addresses.
-	answers func(addrs, own []netip.Addr) string
-	// stays reports whether the judged address is the one that is dialled.
-	stays func(judged netip.AddrPort, dialled string) bool
-}
-
-func allChecks() checks {
-	return checks{
-		head:      httphead.Check,
-		blocked:   alwaysBlocked,
-		match:     (*egress.Set).Match,
-		opens:     (*egress.Set).Opens,
-		hello:     helloDiffers,
-		host:      sameHost,
-		leaves:    leavesHTTP,
-		overrides: overriding,
-		answers:   refusedAnswer,
-		stays:     sameAddress,
+// allChecks are the questions that stand between a guest and a server.
+func allChecks() parts.Checks {
+	return parts.Checks{
+		Head:      httphead.Check,
+		Blocked:   alwaysBlocked,
+		Match:     (*egress.Set).Match,
+		Opens:     (*egress.Set).Opens,
+		Hello:     helloDiffers,
+		Again:     helloChanged,
+		Host:      sameHost,
+		Leaves:    leavesHTTP,
+		Overrides: overriding,
+		Answers:   refusedAnswer,
+		Stays:     sameAddress,
 	}
 }
 
-func alwaysBlocked(d destination) string {
-	if d.addr.IsValid() {
-		why, _ := egress.BlockedAddress(d.addr)
+func alwaysBlocked(to egress.Request) string {
+	if to.Addr.IsValid() {
+		why, _ := egress.BlockedAddress(to.Addr)
 		return why
 	}
-	host, err := egress.ParseHost(d.name)
+	host, err := egress.ParseHost(to.Host)
 	if err != nil {
 		return "no host"
 	}
@@ -71,25 +44,34 @@ func alwaysBlocked(d destination) string {
 
 // helloDiffers holds the server name against the CONNECT. TLS has no server name
 // for addresses (RFC 6066 3), so a tunnel to one has none.
-func helloDiffers(d destination, h clienthello.Hello) string {
+func helloDiffers(to egress.Request, h clienthello.Hello) string {
 	switch {
-	case d.addr.IsValid() && h.ServerName != "":
+	case to.Addr.IsValid() && h.ServerName != "":
 		return "a server name in a tunnel to an address"
-	case d.addr.IsValid():
+	case to.Addr.IsValid():
 		return ""
 	case h.ServerName == "":
 		return "no server name"
 	}
 	name, _, err := egress.ParseRequestHost(h.ServerName)
-	if err != nil || name != d.name {
+	if err != nil || name != to.Host {
 		return "the server name " + shown(h.ServerName)
 	}
 	return ""
 }
 
-func sameHost(header string, asked destination, standard uint16) bool {
+// helloChanged holds a second hello against the first, whose server name it has to
+// repeat (RFC 8446 4.1.2).
+func helloChanged(first, second clienthello.Hello) string {
+	if second.ServerName != first.ServerName {
+		return "another server name in the second ClientHello, " + shown(second.ServerName)
+	}
+	return ""
+}
+
+func sameHost(header string, to egress.Request, standard uint16) bool {
 	named, ok := parseAuthority(header, standard)
-	return ok && named == asked
+	return ok && named.connection() == to
 }
 
 // leavesHTTP finds what would make the connection speak something else.

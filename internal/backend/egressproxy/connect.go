@@ -58,7 +58,7 @@ func (p *Proxy) connectTarget(a asked) (destination, *denial) {
 		d := malformed("a target that is not a host and a port")
 		d.host = shown(a.RequestURI)
 		return to, d
-	case a.hasHost && !p.checks.host(a.host, to, to.port):
+	case a.hasHost && !p.checks.Host(a.host, to.connection(), to.port):
 		return to, deny(sandbox.CodeEgressAuthorityMismatch, http.StatusForbidden, "the Host header "+shown(a.host)).at(to)
 	case a.ContentLength != 0:
 		return to, malformed("a CONNECT with a body").at(to)
@@ -84,32 +84,45 @@ func (g *guest) through(ctx context.Context, to destination, rule *egress.Rule) 
 		return passage{}, false
 	}
 	defer server.Close()
-	seen, d := g.hello(to)
+	begins, d := g.hello(to)
 	if d != nil {
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}
 	g.giveReader()
 	p := passage{layer: egress.LayerConnection, rule: rule.Name(), began: g.proxy.events.clock()}
 	g.proxy.events.allow(p.layer, p.rule, to, "", "")
-	p.sent, p.received = g.carry(ctx, server, seen)
+	p.sent, p.received, d = g.carry(ctx, server, begins)
+	if d != nil {
+		g.proxy.events.deny(egress.LayerConnection, d.at(to))
+	}
 	return p, true
 }
 
-// carry sends what was seen of the guest and then carries everything else, to the
+// carry sends what the guest said first and then carries everything else, to the
 // tunnel's end.
-func (g *guest) carry(ctx context.Context, server net.Conn, seen []byte) (sent, received int64) {
+func (g *guest) carry(ctx context.Context, server net.Conn, o opening) (sent, received int64, d *denial) {
 	defer context.AfterFunc(ctx, func() { server.Close() })()
 	idle := g.proxy.config.Limits.IdleTimeout
-	if server.SetWriteDeadline(time.Now().Add(idle)) != nil {
-		return 0, 0
+	send := func(piece []byte) bool {
+		if server.SetWriteDeadline(time.Now().Add(idle)) != nil {
+			return false
+		}
+		n, err := server.Write(piece)
+		sent += int64(n)
+		return err == nil
 	}
-	n, err := server.Write(seen)
-	if err != nil {
-		return int64(n), 0
+	if !send(o.first) {
+		return sent, 0, nil
 	}
-	sent, received = g.proxy.relay(g.conn, server, idle)
-	return sent + int64(n), received
+	begun := g.settle(server, o)
+	sent += begun.sent
+	if begun.ended || len(begun.next) > 0 && !send(begun.next) {
+		return sent, begun.received, begun.denied
+	}
+	more, rest := g.proxy.relay(g.conn, server, idle)
+	return sent + more, begun.received + rest, nil
 }
 
 const established = "HTTP/1.1 200 Connection established\r\n\r\n"
@@ -120,27 +133,29 @@ const accessDenied = "\x15\x03\x01\x00\x02\x02\x31"
 
 // hello tells the guest to go on and holds its first message against the
 // destination. It returns all bytes that the guest has sent so far.
-func (g *guest) hello(to destination) ([]byte, *denial) {
+func (g *guest) hello(to destination) (opening, *denial) {
 	if err := g.write([]byte(established)); err != nil {
-		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
+		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
 	}
 	if err := g.conn.SetReadDeadline(time.Now().Add(g.proxy.config.Limits.HandshakeTimeout)); err != nil {
-		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
+		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
 	}
 	hello, seen, err := clienthello.Read(g.reader)
+	end := clienthello.End(seen)
 	switch {
-	case errors.Is(err, clienthello.ErrNotTLS):
-		return nil, deny(sandbox.CodeEgressNotTLS, 0, "bytes that are not TLS")
+	case errors.Is(err, clienthello.ErrNotTLS), err == nil && end == 0:
+		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "bytes that are not TLS")
 	case err != nil:
-		return nil, deny(sandbox.CodeEgressNotTLS, 0, "nothing that was whole in time")
+		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "nothing that was whole in time")
 	}
-	if wrong := g.proxy.checks.hello(to, hello); wrong != "" {
+	if wrong := g.proxy.checks.Hello(to.connection(), hello); wrong != "" {
 		g.write([]byte(accessDenied)) //nolint:errcheck // it is refused, heard or not
-		return nil, deny(sandbox.CodeEgressSNIMismatch, 0, wrong)
+		return opening{}, deny(sandbox.CodeEgressSNIMismatch, 0, wrong)
 	}
 	rest, err := g.reader.Peek(g.reader.Buffered())
 	if err != nil {
-		return nil, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
+		return opening{}, deny(sandbox.CodeEgressNotTLS, 0, "the guest went away")
 	}
-	return append(seen, rest...), nil
+	seen = append(seen, rest...)
+	return opening{hello, seen[:end:end], seen[end:]}, nil
 }

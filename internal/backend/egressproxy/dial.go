@@ -11,21 +11,26 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/stubdns"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
 // maxTried is how many addresses of a name are tried.
 const maxTried = 4
 
+// connector opens a connection to an address that was judged.
+type connector func(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+
 // dialler reaches destinations that the rules admit: it looks a name up once,
 // judges every address of it, and dials the judged addresses, never the name.
 type dialler struct {
-	resolver Resolver
+	names    func(ctx context.Context, network, rooted string) ([]netip.Addr, error)
 	own      func() ([]netip.Addr, error)
-	connect  func(context.Context, netip.AddrPort) (net.Conn, error)
+	connect  connector // unless there is an upstream
 	upstream *upstream // nil where servers are reached without one
-	checks   *checks
+	checks   *parts.Checks
 	limits   *Limits
 	gates    *gates
 }
@@ -37,11 +42,15 @@ func (d *dialler) dial(ctx context.Context, to destination) (net.Conn, error) {
 		return nil, err
 	}
 	defer t.leave()
-	addrs, err := d.addresses(ctx, to)
+	addrs, via, err := d.addresses(ctx, to)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := d.first(ctx, addrs, to.port)
+	connect := d.connect
+	if d.upstream != nil {
+		connect = func(ctx context.Context, to netip.AddrPort) (net.Conn, error) { return d.throughUpstream(ctx, via, to) }
+	}
+	conn, err := d.first(ctx, connect, addrs, to.port)
 	if err == nil {
 		return conn, nil
 	}
@@ -53,11 +62,11 @@ func (d *dialler) dial(ctx context.Context, to destination) (net.Conn, error) {
 
 // first connects to the first address that answers. What time is left is divided,
 // so that one that is silent leaves some for the others.
-func (d *dialler) first(ctx context.Context, addrs []netip.Addr, port uint16) (conn net.Conn, err error) {
+func (d *dialler) first(ctx context.Context, connect connector, addrs []netip.Addr, port uint16) (conn net.Conn, err error) {
 	deadline := time.Now().Add(d.limits.DialTimeout)
 	for i, addr := range addrs {
 		each, done := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(len(addrs)-i))
-		conn, err = d.connect(each, netip.AddrPortFrom(addr, port))
+		conn, err = connect(each, netip.AddrPortFrom(addr, port))
 		done()
 		if err == nil || ctx.Err() != nil {
 			break
@@ -81,49 +90,51 @@ func failure(err error) string {
 	}
 }
 
-// addresses are the judged addresses of a destination, IPv4 first, since where
-// IPv6 does not work its silence would cost the time of both.
-func (d *dialler) addresses(ctx context.Context, to destination) ([]netip.Addr, error) {
+// addresses are the judged addresses of a destination, and those of the upstream that
+// they were held against. IPv4 comes first, since where IPv6 does not work its silence
+// would cost the time of both.
+func (d *dialler) addresses(ctx context.Context, to destination) (addrs, via []netip.Addr, err error) {
 	own, err := d.own()
 	if err != nil {
-		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "the host's own addresses are not known")
+		return nil, nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "the host's own addresses are not known")
 	}
 	if to.addr.IsValid() {
 		// A rule that names an address opens a private one, and no other special one:
 		// those were refused before the rules were asked.
 		if slices.Contains(own, to.addr) {
-			return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
+			return nil, nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
 		}
-		return []netip.Addr{to.addr}, d.besideUpstream(ctx, to.addr)
+		addrs = []netip.Addr{to.addr}
+		via, err = d.besideUpstream(ctx, addrs)
+		return addrs, via, err
 	}
-	addrs, err := d.lookup(ctx, to.name)
-	if err != nil {
-		return nil, err
+	if addrs, err = d.lookup(ctx, to.name); err != nil {
+		return nil, nil, err
 	}
-	if why := d.checks.answers(addrs, own); why != "" {
-		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "an address of the name is "+why)
+	if why := d.checks.Answers(addrs, own); why != "" {
+		return nil, nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "an address of the name is "+why)
 	}
-	if err := d.besideUpstream(ctx, addrs...); err != nil {
-		return nil, err
+	if via, err = d.besideUpstream(ctx, addrs); err != nil {
+		return nil, nil, err
 	}
 	slices.SortStableFunc(addrs, func(a, b netip.Addr) int { return a.BitLen() - b.BitLen() })
-	return addrs[:min(len(addrs), maxTried)], nil
+	return addrs[:min(len(addrs), maxTried)], via, nil
 }
 
 // besideUpstream refuses the addresses of the upstream proxy, which may be in a
-// range that a rule opens: whoever speaks to it directly is admitted by its rules.
-func (d *dialler) besideUpstream(ctx context.Context, addrs ...netip.Addr) error {
+// range that a rule opens: whoever speaks to it directly is admitted by its rules. It
+// gives them, so that those are dialled that were looked at, and no later answer.
+func (d *dialler) besideUpstream(ctx context.Context, addrs []netip.Addr) (via []netip.Addr, err error) {
 	if d.upstream == nil {
-		return nil
+		return nil, nil
 	}
-	own, err := d.upstream.own(ctx)
-	if err != nil {
-		return err
+	if via, err = d.upstream.own(ctx); err != nil {
+		return nil, err
 	}
-	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return slices.Contains(own, a) }) {
-		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the upstream proxy's own address")
+	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return slices.Contains(via, a) }) {
+		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the upstream proxy's own address")
 	}
-	return nil
+	return via, nil
 }
 
 func (d *dialler) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
@@ -134,7 +145,7 @@ func (d *dialler) lookup(ctx context.Context, name string) ([]netip.Addr, error)
 	defer t.leave()
 	ctx, cancel := context.WithTimeout(ctx, d.limits.LookupTimeout)
 	defer cancel()
-	addrs, err := d.resolver.LookupNetIP(ctx, "ip", name+".")
+	addrs, err := d.names(ctx, "ip", name+".")
 	var dns *net.DNSError
 	switch {
 	case errors.Is(err, stubdns.ErrNoAddress), errors.As(err, &dns) && dns.IsNotFound, err == nil && len(addrs) == 0:
@@ -174,21 +185,21 @@ func (d *dialler) onNetwork(ctx context.Context, to netip.AddrPort) (net.Conn, e
 	return conn, nil
 }
 
-// throughUpstream connects by way of the upstream proxy. The address is judged as it
-// is asked for.
-func (d *dialler) throughUpstream(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+// throughUpstream connects by way of the upstream proxy at one of its addresses. The
+// address is judged as it is asked for.
+func (d *dialler) throughUpstream(ctx context.Context, via []netip.Addr, to netip.AddrPort) (net.Conn, error) {
 	if err := d.control(to, to.String()); err != nil {
 		return nil, err
 	}
-	return d.upstream.connect(ctx, to)
+	return d.upstream.connect(ctx, via, to)
 }
 
 // control judges what the system is about to dial.
 func (d *dialler) control(judged netip.AddrPort, dialled string) error {
-	if !d.checks.stays(judged, dialled) {
+	if !d.checks.Stays(judged, dialled) {
 		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "another address than the one that was judged")
 	}
-	if why := d.checks.blocked(destination{addr: judged.Addr(), port: judged.Port()}); why != "" {
+	if why := d.checks.Blocked(egress.Request{Addr: judged.Addr(), Port: judged.Port()}); why != "" {
 		return deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is "+why)
 	}
 	return nil

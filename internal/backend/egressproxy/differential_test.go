@@ -217,7 +217,7 @@ func (d *duel) ask(rules map[string]sandbox.EgressRule) error {
 		authority := fmt.Sprintf("%s:%d", host, port)
 		kind := d.random.IntN(20)
 		var err error
-		switch open := !d.admits(to, "", "") && d.set.Opens(to.connection()) && alwaysBlocked(to) == ""; {
+		switch open := !d.admits(to, "", "") && d.set.Opens(to.connection()) && alwaysBlocked(to.connection()) == ""; {
 		case open && kind < 10:
 			err = d.opened(to, method, path)
 		case kind < 13:

@@ -6,7 +6,8 @@
 // It decides with package egress, the matcher of the plan, and adds only what a
 // running connection needs: names are decided before they are looked up, looked up
 // once, and no address is dialled that was not judged; a tunnel has to begin with
-// TLS for the very host of its CONNECT; each request of a kept connection is judged
+// TLS for the very host of its CONNECT, also where the server asks for a second
+// ClientHello; each request of a kept connection is judged
 // by itself. TLS is passed through untouched, except where the sandbox's rules for
 // the host ask for methods or paths: there it is opened, by an authority that can
 // speak for those hosts only.
@@ -23,6 +24,6 @@
 // tests.
 //
 // What it does not see: with Encrypted ClientHello only the outer name, and inside
-// TLS that is passed through neither the Host header nor what an allowed host does
+// TLS that is passed through neither the server name of a renegotiation (TLS 1.2) nor the Host header nor what an allowed host does
 // with what it is sent.
 package egressproxy

@@ -14,6 +14,7 @@ import (
 type Stats struct {
 	Allowed, Denied uint64
 	// Dropped is how many decisions and ends of tunnels the observer was too slow for.
+	// It is told itself how many decisions it has missed.
 	Dropped uint64
 }
 
@@ -29,6 +30,7 @@ type events struct {
 	mu     sync.Mutex
 	closed bool
 	repeat repeats
+	missed missed
 }
 
 func newEvents(observer egress.Observer, clock func() time.Time, l Limits) *events {
@@ -38,12 +40,7 @@ func newEvents(observer egress.Observer, clock func() time.Time, l Limits) *even
 		return e
 	}
 	e.queue = make(chan egress.Event, l.Events)
-	go func() {
-		defer close(e.done)
-		for event := range e.queue {
-			observer.Observe(event)
-		}
-	}()
+	go e.carry()
 	return e
 }
 
@@ -118,18 +115,6 @@ func (e *events) deny(layer egress.Layer, d *denial) {
 	}
 	if one {
 		e.tell(event)
-	}
-}
-
-// tell queues an event; e.mu is held.
-func (e *events) tell(event egress.Event) {
-	if e.closed {
-		return
-	}
-	select {
-	case e.queue <- event:
-	default:
-		e.dropped.Add(uint64(max(event.Count, 1))) // an end counts for none
 	}
 }
 

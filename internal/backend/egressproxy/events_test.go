@@ -2,7 +2,10 @@ package egressproxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -208,6 +211,110 @@ func TestASlowObserverDropsEventsAndHoldsNobodyUp(t *testing.T) {
 	close(observer.until)
 	if st.Allowed != 10 || st.Dropped < 7 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// gated is an observer that takes an event for each token.
+type gated struct {
+	*recorder
+	tokens chan struct{}
+}
+
+func (g gated) Observe(e egress.Event) {
+	<-g.tokens
+	g.recorder.Observe(e)
+}
+
+// shown is what events say of who missed what.
+func shownEvents(all []egress.Event) (got []string) {
+	for _, e := range all {
+		got = append(got, fmt.Sprint(e.Host, e.Code, " ", e.Allowed, " ", e.Count, " ", e.Lost))
+	}
+	return got
+}
+
+func TestAnObserverThatWasTooSlowIsToldWhatItMissed(t *testing.T) {
+	t.Parallel()
+	ask := func(e *events, allowed, refused int) {
+		for range allowed {
+			e.allow(egress.LayerRequest, "api", destination{name: goodHost, port: 80}, "GET", "/")
+		}
+		for i := range refused {
+			e.deny(egress.LayerRequest, denialOf("api", i))
+		}
+	}
+	first, lost := goodHost+" true 1 false", []string{" false 3 true", " true 2 true"}
+	for name, c := range map[string]struct {
+		then func(*events, gated) error
+		want []string
+	}{
+		"as soon as it has caught up": {func(e *events, g gated) error {
+			close(g.tokens)
+			return g.await(func(e egress.Event) bool { return e.Lost && e.Allowed })
+		}, append([]string{first, first}, lost...)},
+		"before the next that there is room for": {func(e *events, g gated) error {
+			g.tokens <- struct{}{} // the first is taken, and the second waits no more
+			if err := g.await(func(egress.Event) bool { return true }); err != nil {
+				return err
+			}
+			for len(e.queue) > 0 { // until it is in the observer's hands
+				runtime.Gosched()
+			}
+			ask(e, 1, 0)
+			close(g.tokens)
+			return g.await(func(e egress.Event) bool { return e.Lost && e.Allowed })
+		}, []string{first, first, lost[0], " true 3 true"}},
+		"at the end": {func(e *events, g gated) error {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			if e.close(ctx) == nil {
+				return errors.New("close says that the observer was told")
+			}
+			close(g.tokens)
+			return e.close(context.Background())
+		}, append([]string{first, first}, lost...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := gated{newRecorder(), make(chan struct{})}
+			e := testEvents(t, g, time.Now, Limits{Events: 1})
+			ask(e, 1, 0)
+			for len(e.queue) > 0 { // until it is in the observer's hands
+				runtime.Gosched()
+			}
+			ask(e, 3, 3) // one waits
+			must(t, c.then(e, g))
+			if got := shownEvents(g.all()); !slices.Equal(got, c.want) {
+				t.Errorf("told %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTheEndOfAProxyIsToldEvenWhereItCannotBeClosed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site(t, w, goodHost)
+	g := gated{newRecorder(), make(chan struct{})}
+	s := newScene(t, w, setting{rules: plainRules(), broke: true, config: func(c *Config) { c.Observer, c.Limits = g, Limits{Events: 1} }})
+	for range 5 { // far more than there is room for
+		must(t, s.rawAllowed(absolute(goodHost, "/")))
+	}
+	must(t, s.socket.Listener.Close())
+	if err := <-s.served; err == nil {
+		t.Error("a proxy whose socket broke says that it was told to end")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if s.proxy.Close(ctx) == nil {
+		t.Error("close says that the observer was told")
+	}
+	close(g.tokens)
+	must(t, g.code(sandbox.CodeEgressProxyLost))
+	must(t, s.proxy.Close(context.Background()))
+	all := g.all()
+	if last := all[len(all)-1]; last.Code != sandbox.CodeEgressProxyLost || last.Count != 1 || last.Time.IsZero() {
+		t.Errorf("told %q", shownEvents(all))
 	}
 }
 

@@ -87,10 +87,10 @@ func (p *Proxy) admit(a asked, t target) (*egress.Rule, *denial) {
 	if d != nil {
 		return nil, d
 	}
-	if how := p.checks.leaves(a.Request); how != "" {
+	if how := p.checks.Leaves(a.Request); how != "" {
 		d = deny(sandbox.CodeEgressProtocolRefused, http.StatusForbidden, how)
 	} else if rule.HasMethods() || rule.HasPaths() {
-		if name := p.checks.overrides(a.Header); name != "" {
+		if name := p.checks.Overrides(a.Header); name != "" {
 			d = deny(sandbox.CodeEgressHeaderRefused, http.StatusForbidden, "the header "+name)
 		}
 	}

@@ -110,7 +110,7 @@ func (g *guest) read(first bool) (asked, error) {
 	if err != nil {
 		return asked{}, err
 	}
-	if flaw := g.proxy.checks.head(head); flaw != httphead.FlawNone {
+	if flaw := g.proxy.checks.Head(head); flaw != httphead.FlawNone {
 		return asked{}, deny(sandbox.CodeEgressRequestMalformed, http.StatusBadRequest, flaw.String())
 	}
 	var a asked
@@ -167,6 +167,7 @@ func (g *guest) answer(ctx context.Context, a asked) bool {
 
 // refuse tells the guest and the observer, and ends the connection.
 func (g *guest) refuse(d *denial, body *guestBody) {
+	g.proxy.pace.wait(g.proxy.base)
 	g.proxy.events.deny(g.in.layer, d)
 	g.writeDenial(d)
 	if body != nil && !body.finish() {

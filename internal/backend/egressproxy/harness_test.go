@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/clienthello"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
@@ -58,13 +60,24 @@ type scene struct {
 	proxy  *Proxy
 	events *recorder
 	path   string
+	socket *Socket
+	served <-chan error // what serving ended with, where a test breaks the socket
+}
+
+// lookup is a resolver that is one function.
+type lookup func(ctx context.Context, network, rooted string) ([]netip.Addr, error)
+
+func (l lookup) LookupNetIP(ctx context.Context, network, rooted string) ([]netip.Addr, error) {
+	return l(ctx, network, rooted)
 }
 
 // setting is what a scene is made of.
 type setting struct {
-	rules  map[string]sandbox.EgressRule
-	config func(*Config)
-	broken func(*Proxy)
+	rules   map[string]sandbox.EgressRule
+	config  func(*Config)
+	altered func(*parts.Parts)
+	broken  func(*Proxy)
+	broke   bool // the test breaks the socket, and closes the proxy
 }
 
 func newWorld(tb testing.TB) *egressworld.World {
@@ -86,7 +99,7 @@ func newScene(tb testing.TB, world *egressworld.World, s setting) *scene {
 	if s.config != nil {
 		s.config(&config)
 	}
-	proxy, err := New(config)
+	proxy, err := NewAltered(config, s.altered)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -106,13 +119,17 @@ func newScene(tb testing.TB, world *egressworld.World, s setting) *scene {
 		served <- err
 	}()
 	tb.Cleanup(func() {
+		if s.broke {
+			must(tb, socket.Close())
+			return
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := errors.Join(proxy.Close(ctx), <-served); err != nil {
 			tb.Error(err)
 		}
 	})
-	return &scene{world: world, proxy: proxy, events: events, path: socket.Path()}
+	return &scene{world: world, proxy: proxy, events: events, path: socket.Path(), socket: socket, served: served}
 }
 
 // shortDir is a directory with a short path: t.TempDir has the name of the test in

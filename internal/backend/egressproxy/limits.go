@@ -27,9 +27,15 @@ type Limits struct {
 
 	Certificates int // kept for opened hosts: 256
 
-	Events         int           // waiting for the observer; more are dropped and counted: 1024
+	Events         int           // waiting for the observer; more are dropped, and told as lost: 1024
 	DenialsPerRule int           // told one by one of each code and rule in a window; more are counted: 100
 	DenialWindow   time.Duration // 1 min
+
+	// DenialsPerSecond is how many requests and connections of the sandbox are refused
+	// in a second; further ones wait for their answer, and none is dropped. It is far
+	// beyond what a program comes to that goes wrong, and keeps one that asks in a loop
+	// from taking the processors of all others: 2000.
+	DenialsPerSecond int
 }
 
 func (l Limits) withDefaults() (Limits, error) {
@@ -48,6 +54,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"Certificates", &l.Certificates, 256},
 		{"Events", &l.Events, 1024},
 		{"DenialsPerRule", &l.DenialsPerRule, 100},
+		{"DenialsPerSecond", &l.DenialsPerSecond, 2000},
 	} {
 		bad = append(bad, orDefault(n.name, n.field, n.standard))
 	}

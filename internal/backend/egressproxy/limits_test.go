@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
@@ -211,46 +212,32 @@ func TestATunnelThatIsHalfClosedStillAnswers(t *testing.T) {
 
 func TestAQuietTunnelEndsAndABusyOneDoesNot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	addr := w.Address()
-	w.Name(goodHost, addr)
-	must(t, w.Serve(netip.AddrPortFrom(addr, 443), func(conn net.Conn) { io.Copy(conn, conn) })) //nolint:errcheck // an echo
-	const idle = 300 * time.Millisecond
-	s := newScene(t, w, setting{rules: plainRules(), config: limited(Limits{IdleTimeout: idle})})
-	quiet, _, err := s.tunnel(goodHost + ":443")
-	must(t, err)
-	defer quiet.Close()
-	busy, _, err := s.tunnel(goodHost + ":443")
-	must(t, err)
-	defer busy.Close()
-	hello := helloBytes(t, goodHost)
-	for _, conn := range []net.Conn{quiet, busy} {
-		_, err := conn.Write(hello)
-		must(t, err)
-		_, err = io.ReadFull(conn, make([]byte, len(hello)))
-		must(t, err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- closedByPeer(quiet) }()
-	last := time.Now()
-	for beat := true; beat; { // until the quiet one has ended
-		_, err := busy.Write([]byte("x"))
-		if err == nil {
-			_, err = io.ReadFull(busy, make([]byte, 1))
-		}
-		now := time.Now()
-		if err != nil && now.Sub(last) > idle/2 {
-			t.Skipf("this machine was too busy to be: %v went by", now.Sub(last))
-		}
-		must(t, err)
-		last = now
-		select {
-		case err := <-ended:
+	synctest.Test(t, func(t *testing.T) { // whose clock is its own
+		const idle = 300 * time.Second
+		guest, inward := net.Pipe()
+		server, outward := net.Pipe()
+		defer guest.Close()
+		defer server.Close()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			new(Proxy).relay(inward, outward, idle)
+		}()
+		for range 30 { // ten times as long as it may be quiet, one way alone
+			<-time.After(idle / 3)
+			_, err := guest.Write([]byte("x"))
 			must(t, err)
-			beat = false
-		default:
+			_, err = io.ReadFull(server, make([]byte, 1))
+			must(t, err)
 		}
-	}
+		last := time.Now()
+		<-ended
+		if quiet := time.Since(last); quiet < idle || quiet > 2*idle {
+			t.Errorf("the tunnel ended after %v without a byte, where it may be quiet for %v", quiet, idle)
+		}
+		must(t, closedByPeer(guest))
+		must(t, closedByPeer(server))
+	})
 }
 
 func TestOneSandboxAtItsLimitsShutsNobodyElseOut(t *testing.T) {

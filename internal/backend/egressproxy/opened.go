@@ -21,17 +21,19 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 		g.refuse(d, nil)
 		return passage{}, false
 	}
-	seen, d := g.hello(to)
+	begins, d := g.hello(to)
 	if d != nil {
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}
 	g.giveReader()
 	in := inbound{layer: egress.LayerOpened, tunnel: to}
-	raw := newReplay(g.conn, seen, in)
+	raw := newReplay(g.conn, append(begins.first, begins.behind...), in)
 	defer raw.Close() //nolint:errcheck // nothing more is said on it
 	conn, d := g.proxy.handshake(ctx, raw, cert)
 	if d != nil {
+		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
 		return passage{}, false
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressworld"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -20,13 +21,13 @@ type probe struct {
 }
 
 // try runs a probe against a proxy, broken or not.
-func (p probe) try(t *testing.T, broken func(*Proxy)) error {
+func (p probe) try(t *testing.T, alter func(*parts.Parts)) error {
 	t.Helper()
 	w := newWorld(t)
 	if p.world != nil {
 		p.world(t, w)
 	}
-	return p.run(newScene(t, w, setting{rules: p.rules, config: p.config, broken: broken}))
+	return p.run(newScene(t, w, setting{rules: p.rules, config: p.config, altered: alter}))
 }
 
 func probes() []probe {

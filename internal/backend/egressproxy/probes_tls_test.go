@@ -60,6 +60,7 @@ func tlsProbes() []probe {
 			}
 			return steps(s.events.code(sandbox.CodeEgressSNIMismatch), s.tlsAllowed(goodHost+":443", goodHost, false))
 		}},
+		secondHello(),
 		{
 			name: "a tunnel to an address has no server name", rules: map[string]sandbox.EgressRule{"one": rule("11.0.0.9", "443", "*", "*")},
 			world: func(tb testing.TB, w *egressworld.World) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/leafca"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/parts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
@@ -20,10 +21,11 @@ import (
 // connections and goroutines. It is safe for concurrent use.
 type Proxy struct {
 	config    Config
-	checks    checks
+	checks    parts.Checks
 	gates     gates
 	rules     atomic.Pointer[ruleset]
 	events    *events
+	pace      denialPace
 	flights   flights
 	dialler   dialler
 	servers   open // connections to servers of judged requests
@@ -41,7 +43,11 @@ type Proxy struct {
 }
 
 // New makes a proxy. It opens nothing yet.
-func New(config Config) (*Proxy, error) {
+func New(config Config) (*Proxy, error) { return NewAltered(config, nil) }
+
+// NewAltered makes a proxy of parts that somebody has altered; nil alters none. It is
+// for tests of tests: see package parts.
+func NewAltered(config Config, alter func(*parts.Parts)) (*Proxy, error) {
 	config, err := config.complete()
 	if err != nil {
 		return nil, fmt.Errorf("make an egress proxy: %w", err)
@@ -52,8 +58,15 @@ func New(config Config) (*Proxy, error) {
 			return nil, fmt.Errorf("make an egress proxy: %w", err)
 		}
 	}
-	p := &Proxy{config: config, checks: allChecks(), gates: config.Pool.gates(config.Limits)}
-	if scope := scopeOf(config.Rules); len(scope.Names)+len(scope.Prefixes) > 0 {
+	p := &Proxy{config: config, gates: config.Pool.gates(config.Limits)}
+	p.dialler = dialler{upstream: via, checks: &p.checks, limits: &p.config.Limits, gates: &p.gates}
+	made := p.parts()
+	if alter != nil {
+		alter(&made)
+	}
+	p.checks = made.Checks
+	p.dialler.names, p.dialler.own, p.dialler.connect = made.Lookup, made.Own, made.Connect
+	if scope := made.Scope; len(scope.Names)+len(scope.Prefixes) > 0 {
 		p.authority, err = leafca.New(scope, config.Clock(), config.Lifetime, config.Limits.Certificates)
 		if err != nil {
 			return nil, fmt.Errorf("make an egress proxy: %w", err)
@@ -61,22 +74,26 @@ func New(config Config) (*Proxy, error) {
 	}
 	p.rules.Store(newRuleset(config.Rules))
 	p.base, p.end = context.WithCancel(context.Background())
+	p.pace = newDenialPace(config.Limits.DenialsPerSecond)
 	p.events = newEvents(config.Observer, config.Clock, config.Limits)
 	p.pieces.New = func() any { return new([streamBuffer]byte) }
 	p.heads.New = func() any { return bufio.NewReaderSize(nil, p.config.Limits.HeaderBytes) }
-	p.dialler = dialler{
-		resolver: config.Resolver, own: config.HostAddresses, connect: config.Connect, upstream: via,
-		checks: &p.checks, limits: &p.config.Limits, gates: &p.gates,
-	}
-	switch {
-	case via != nil:
-		p.dialler.connect = p.dialler.throughUpstream
-	case p.dialler.connect == nil:
-		p.dialler.connect = p.dialler.onNetwork
-	}
-	p.transport = p.newTransport()
+	p.transport = p.newTransport(made.Servers)
 	p.streams = newStreams(p)
 	return p, nil
+}
+
+// parts are the sound ones.
+func (p *Proxy) parts() parts.Parts {
+	made := parts.Parts{
+		Checks: allChecks(), Rules: p.config.Rules, Scope: scopeOf(p.config.Rules),
+		Lookup: p.config.Resolver.LookupNetIP, Own: p.config.HostAddresses, Connect: p.config.Connect,
+		Servers: &tls.Config{RootCAs: p.config.RootCAs, MinVersion: tls.VersionTLS12},
+	}
+	if made.Connect == nil {
+		made.Connect = p.dialler.onNetwork
+	}
+	return made
 }
 
 // Bounds on what is kept of servers, which HTTP itself asks for.
@@ -87,14 +104,14 @@ const (
 	responseHead      = 256 << 10
 )
 
-func (p *Proxy) newTransport() *http.Transport {
+func (p *Proxy) newTransport(inside *tls.Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	return &http.Transport{
 		Proxy:                  nil, // the environment is never asked
 		DialContext:            p.dialServer,
-		TLSClientConfig:        &tls.Config{RootCAs: p.config.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        inside,
 		TLSHandshakeTimeout:    p.config.Limits.HandshakeTimeout,
 		DisableCompression:     true, // what a server sends is what the guest gets
 		MaxIdleConns:           keptServers,
@@ -136,7 +153,8 @@ var ErrClosed = errors.New("the egress proxy is closed")
 
 // Serve takes the guest's connections from a listener, until ctx ends or the proxy
 // is closed, and returns when the last of them has ended. It closes the listener.
-// Its error is nil where it was told to end.
+// Its error is nil where it was told to end; otherwise nobody reaches anything any
+// more, which the observer is told as [sandbox.CodeEgressProxyLost].
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	defer listener.Close()
 	if !p.begin() {
@@ -161,6 +179,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 			if ctx.Err() != nil {
 				return nil
 			}
+			p.events.proxyLost()
 			return fmt.Errorf("take a guest's connection: %w", err)
 		}
 		served.Go(func() {

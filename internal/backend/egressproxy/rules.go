@@ -44,7 +44,7 @@ func scopeOf(set *egress.Set) leafca.Scope {
 // judge asks the rules in force. It returns the rule that admits the request, or
 // why none does. Nothing is looked up for it.
 func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
-	if why := p.checks.blocked(destination{r.Host, r.Addr, r.Port}); why != "" {
+	if why := p.checks.Blocked(egress.Request{Host: r.Host, Addr: r.Addr, Port: r.Port}); why != "" {
 		d := deny(sandbox.CodeEgressAlwaysBlocked, http.StatusForbidden, "it is "+why)
 		d.request = r
 		return nil, d
@@ -58,7 +58,7 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 		return nil, d
 	}
 	rules := p.rules.Load()
-	rule, ok := p.checks.match(rules.set, r)
+	rule, ok := p.checks.Match(rules.set, r)
 	if ok && r.Method == http.MethodTrace {
 		rule, ok = rules.traced.Match(r)
 	}
@@ -100,7 +100,7 @@ func (p *Proxy) tunnel(to destination) (way, *egress.Rule, *denial) {
 	switch {
 	case d == nil:
 		return wayThrough, rule, nil
-	case d.code == sandbox.CodeEgressDenied && p.checks.opens(p.rules.Load().set, to.connection()):
+	case d.code == sandbox.CodeEgressDenied && p.checks.Opens(p.rules.Load().set, to.connection()):
 		return wayOpened, nil, nil
 	default:
 		return wayShut, nil, d

@@ -118,6 +118,7 @@ func (s *streams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *streams) refuse(w http.ResponseWriter, d *denial) {
+	s.proxy.pace.wait(s.proxy.base)
 	s.proxy.events.deny(egress.LayerOpened, d)
 	maps.Copy(w.Header(), d.header())
 	w.WriteHeader(d.status)

@@ -41,7 +41,7 @@ func (p *Proxy) target(in inbound, a asked) (target, *denial) {
 	if in.opened() {
 		standard = httpsPort
 	}
-	if a.hasHost && !p.checks.host(a.host, t.to, standard) {
+	if a.hasHost && !p.checks.Host(a.host, t.to.connection(), standard) {
 		return t, deny(sandbox.CodeEgressAuthorityMismatch, http.StatusForbidden, "the Host header "+shown(a.host)).at(t.to)
 	}
 	t.path, t.query, t.asksQuery = strings.Cut(rest, "?")

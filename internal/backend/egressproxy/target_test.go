@@ -47,7 +47,7 @@ func FuzzWhatIsSentIsWhatWasJudged(f *testing.F) {
 	p := &Proxy{checks: allChecks()}
 	f.Fuzz(func(t *testing.T, text []byte, opened bool) {
 		n := httphead.End(text)
-		if n == 0 || p.checks.head(text[:n]) != httphead.FlawNone {
+		if n == 0 || p.checks.Head(text[:n]) != httphead.FlawNone {
 			return
 		}
 		var a asked
@@ -61,7 +61,7 @@ func FuzzWhatIsSentIsWhatWasJudged(f *testing.F) {
 			in = inbound{layer: egress.LayerOpened, tunnel: destination{name: goodHost, port: httpsPort}}
 		}
 		to, d := p.target(in, a)
-		if d != nil || p.checks.leaves(a.Request) != "" {
+		if d != nil || p.checks.Leaves(a.Request) != "" {
 			return
 		}
 		if opened && to.to != in.tunnel {

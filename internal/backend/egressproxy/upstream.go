@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
@@ -87,6 +88,7 @@ func (u *upstream) own(ctx context.Context) ([]netip.Addr, error) {
 	if err != nil || len(addrs) == 0 {
 		return nil, upstreamFailed("has no address that is known here")
 	}
+	addrs = slices.Clone(addrs)
 	for i, addr := range addrs {
 		addrs[i] = addr.Unmap().WithZone("")
 	}
@@ -97,10 +99,10 @@ func upstreamFailed(how string) *denial {
 	return deny(sandbox.CodeEgressUpstreamFailed, http.StatusBadGateway, "the upstream proxy "+how)
 }
 
-// connect gives a connection through the upstream to a judged address. Its error is
-// a [*denial].
-func (u *upstream) connect(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
-	conn, err := u.reach(ctx)
+// connect gives a connection through the upstream, at one of these addresses of its
+// own, to a judged address. Its error is a [*denial].
+func (u *upstream) connect(ctx context.Context, own []netip.Addr, to netip.AddrPort) (net.Conn, error) {
+	conn, err := u.reach(ctx, own)
 	if err != nil {
 		return nil, err
 	}
@@ -117,13 +119,8 @@ func (u *upstream) connect(ctx context.Context, to netip.AddrPort) (net.Conn, er
 }
 
 // reach connects to the upstream.
-func (u *upstream) reach(ctx context.Context) (net.Conn, error) {
-	addrs, err := u.own(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var conn net.Conn
-	for _, addr := range addrs {
+func (u *upstream) reach(ctx context.Context, own []netip.Addr) (conn net.Conn, err error) {
+	for _, addr := range own {
 		if conn, err = u.dial(ctx, "tcp", netip.AddrPortFrom(addr, u.port).String()); err == nil {
 			break
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -286,6 +287,35 @@ func TestTheUpstreamItselfIsNothingToReach(t *testing.T) {
 	must(t, s.tunnelRefused(private+":3128", sandbox.CodeEgressAddressRefused))
 	if got := g.all(); !slices.Equal(got, []string{"CONNECT 10.0.0.8:80"}) {
 		t.Errorf("the upstream was asked %q", got)
+	}
+}
+
+func TestAnUpstreamIsDialledWhereItWasLookedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	g := newGateway(t, w, nil, nil)
+	everywhere(t, w, "10.0.0.8", "10.0.0.9")
+	var looked atomic.Int32
+	var dialled []string
+	s := newScene(t, w, setting{
+		rules:  map[string]sandbox.EgressRule{"inner": rule("10.0.0.0/8", "80", "*", "*")},
+		config: g.behind(Upstream{}),
+		broken: func(p *Proxy) {
+			p.dialler.upstream.addresses = func(context.Context) ([]netip.Addr, error) {
+				// Its name leads elsewhere each time.
+				return []netip.Addr{netip.AddrFrom4([4]byte{10, 0, 0, byte(8 + looked.Add(1))})}, nil
+			}
+			p.dialler.upstream.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+				dialled = append(dialled, address)
+				return new(net.Dialer).DialContext(ctx, network, g.at.String())
+			}
+		},
+	})
+	must(t, s.rawRefused(absolute("10.0.0.9", "/"), sandbox.CodeEgressAddressRefused))
+	must(t, s.rawAllowed(absolute("10.0.0.8", "/")))
+	want := []string{netip.AddrPortFrom(netip.MustParseAddr("10.0.0.10"), g.at.Port()).String()}
+	if !slices.Equal(dialled, want) || looked.Load() != 2 {
+		t.Errorf("dialled %q, want %q, after %d look-ups for two requests", dialled, want, looked.Load())
 	}
 }
 

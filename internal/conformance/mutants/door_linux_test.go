@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressflaws"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/guestenv"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance/hostengine"
@@ -27,7 +28,7 @@ import (
 // machine's own, and so are confined by good manners alone.
 type door struct {
 	// flaw is the proxy's own.
-	flaw *egressproxy.Flaw
+	flaw *egressflaws.Flaw
 	// config changes what a proxy is made of, and listen where it is asked.
 	config func(c *egressproxy.Config)
 	listen func(e *doorEngine, l net.Listener) net.Listener
@@ -171,11 +172,11 @@ func (e *doorEngine) open(ctx context.Context, id string, spec sandbox.Egress) (
 	if e.door.config != nil {
 		e.door.config(&config)
 	}
-	make := egressproxy.New
+	var flaw egressflaws.Flaw
 	if e.door.flaw != nil {
-		make = e.door.flaw.New
+		flaw = *e.door.flaw
 	}
-	proxy, err := make(config)
+	proxy, err := egressproxy.NewAltered(config, flaw.Alter)
 	if err != nil {
 		return nil, err
 	}

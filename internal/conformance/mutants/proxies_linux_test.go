@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/egressflaws"
 )
 
 // shown is the probe of a guarantee.
@@ -66,7 +67,7 @@ var flawNotices = map[string][]string{
 // programs, which are well-behaved enough to ask it.
 func proxyMutants() []mutant {
 	var mutants []mutant
-	for _, flaw := range egressproxy.Flaws() {
+	for _, flaw := range egressflaws.Flaws() {
 		by := flawNotices[flaw.Name]
 		if len(by) == 0 {
 			continue

@@ -18,8 +18,9 @@ type EgressConfig struct {
 	// Observer is asked, when a sandbox with an allowlist starts, who is told of
 	// what its proxy decides. The id is the sandbox's for as long as it lives, as
 	// sandbox.SessionInfo.InstanceID has it; no other ever has the same. A nil
-	// function or a nil answer is nobody. Deleting a sandbox waits until its
-	// observer has been told everything.
+	// function or a nil answer is nobody. No guest waits for an observer that is slow:
+	// it misses decisions, and is told how many in an event of which Lost is set.
+	// Deleting a sandbox waits until its observer has been told everything.
 	Observer func(id string) egress.Observer
 
 	// Judge is asked, when a sandbox with an allowlist starts, who admits its requests

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/guestenv"
@@ -36,7 +35,6 @@ type outlet struct {
 	socket *egressproxy.Socket
 	env    []string  // what its programs are told
 	files  view.View // what it sees of it
-	tells  egress.Observer
 	rules  *egress.Set
 	served sync.WaitGroup
 	lost   chan struct{} // closed when the proxy ended by itself
@@ -60,7 +58,7 @@ func (e *Engine) openOutlet(ctx context.Context, g *guest, spec sandbox.Egress) 
 		return nil, err
 	}
 	config.Rules = rules
-	o := &outlet{lost: make(chan struct{}), tells: config.Observer, rules: rules}
+	o := &outlet{lost: make(chan struct{}), rules: rules}
 	if o.proxy, err = egressproxy.New(config); err != nil {
 		return nil, err
 	}
@@ -88,7 +86,8 @@ func (o *outlet) open(e *Engine, user *user) (err error) {
 }
 
 // serve takes connections until the outlet is closed. Where the socket breaks
-// before, it ends the proxy and says so: what runs reaches nothing from then on.
+// before, it ends the proxy: what runs reaches nothing from then on, which the proxy
+// itself tells its observer.
 func (o *outlet) serve(notice func(string)) {
 	ctx := context.Background()
 	err := o.proxy.Serve(ctx, o.socket)
@@ -99,11 +98,8 @@ func (o *outlet) serve(notice func(string)) {
 	notice("the egress proxy of a sandbox has ended: " + err.Error())
 	ctx, cancel := context.WithTimeout(ctx, cleanupTime)
 	defer cancel()
-	if o.proxy.Close(ctx) == nil && o.tells != nil { // the observer has heard the rest
-		o.tells.Observe(egress.Event{
-			Time: time.Now(), Code: sandbox.CodeEgressProxyLost, Found: "its socket broke",
-			Layer: egress.LayerConnection, Count: 1,
-		})
+	if err := o.proxy.Close(ctx); err != nil { // it is tried again with the sandbox
+		notice("the egress proxy of a sandbox has ended, and not everything that went through it: " + err.Error())
 	}
 }
 

@@ -377,14 +377,15 @@ func TestEgressSocketsStandWhereTheirSandboxesCanGet(t *testing.T) {
 
 func TestEgressBoundsAndRootsAreChecked(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(*EgressConfig){
-		"a negative bound": func(c *EgressConfig) { c.Together.Dials = -1 },
-		"no certificates":  func(c *EgressConfig) { c.RootsPEM = []byte("none") },
+	for path, change := range map[string]func(*EgressConfig){
+		"Egress.Together.Connections": func(c *EgressConfig) { c.Together.Connections = -7 },
+		"Egress.Together.Dials":       func(c *EgressConfig) { c.Together.Dials = -1 },
+		"Egress.RootsPEM":             func(c *EgressConfig) { c.RootsPEM = []byte("none") },
 	} {
 		c := testConfig(t)
 		change(&c.Egress)
-		if _, err := New(t.Context(), c); sandbox.RefusalOf(err) == nil || sandbox.RefusalOf(err).Path.String() == "" {
-			t.Errorf("%s: %v", name, err)
+		if _, err := New(t.Context(), c); sandbox.RefusalOf(err) == nil || sandbox.RefusalOf(err).Path.String() != path {
+			t.Errorf("%s: %v", path, err)
 		}
 		nothingLeft(t, c)
 	}

@@ -12,12 +12,16 @@ func (r *Report) lackEgress(why string) {
 	r.Egress = append(r.Egress, Check{Name: "allowlist", Shown: why, Remedy: "see what was found"})
 }
 
+// reportWall is the edit for a wall that does not hold, which no setting mends.
+const reportWall = "offer no workload here that needs it, and file an issue with the maintainers of this provider: " +
+	"this report, the versions of the kernel (uname -r) and of bubblewrap (bwrap --version)"
+
 // noteEgress notes what was tried.
 func (r *Report) noteEgress() {
 	for _, w := range r.walls {
 		c := Check{Name: w.Name, Shown: w.Shown, Held: w.Held}
 		if !c.Held {
-			c.Remedy = "report it"
+			c.Remedy = reportWall
 		}
 		r.Egress = append(r.Egress, c)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/processguest/owner"
@@ -27,16 +28,16 @@ const socketsPrefix = "sandbox-egress-"
 // none the host serves sandboxes without a network alone.
 func newOutlets(c Config, stateDir string) (outlets, error) {
 	o := outlets{}
-	var err error
 	b := c.Egress.Together
+	if err := b.check(); err != nil {
+		return o, err
+	}
+	var err error
 	o.pool, err = egressproxy.NewPool(egressproxy.PoolLimits{
 		Connections: b.Connections, Requests: b.Requests, Handshakes: b.Handshakes, Lookups: b.Lookups, Dials: b.Dials,
 	})
 	if err != nil {
-		return o, sandbox.Finding{
-			Code: sandbox.CodeOutOfRange, Path: sandbox.Path("Egress", "Together"), Found: "a negative bound",
-			Required: "a positive number, or 0 for the default", Remedy: "change the process backend's configuration",
-		}.Refusal(err)
+		return o, err
 	}
 	if _, err := c.Egress.roots(); err != nil {
 		return o, err
@@ -61,6 +62,25 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 		Remedy:   "give the host a StateDir of mode 0711 below directories that everybody can enter, or set TMPDIR to one",
 	}.Refusal(nil)
 	return o, nil
+}
+
+// check refuses the first bound that is none.
+func (b EgressBounds) check() error {
+	for _, bound := range []struct {
+		field string
+		value int
+	}{
+		{"Connections", b.Connections}, {"Requests", b.Requests}, {"Handshakes", b.Handshakes}, {"Lookups", b.Lookups}, {"Dials", b.Dials},
+	} {
+		if bound.value < 0 {
+			return sandbox.Finding{
+				Code: sandbox.CodeOutOfRange, Path: sandbox.Path("Egress", "Together", bound.field), Found: strconv.Itoa(bound.value),
+				Required: "a positive number, or 0 for the default",
+				Remedy:   "set Egress.Together." + bound.field + " of the process backend's configuration to such a number, or leave it out",
+			}.Refusal(nil)
+		}
+	}
+	return nil
 }
 
 // roots verify servers; nil is the system's.

@@ -174,7 +174,7 @@ func (e *Engine) probeCanaries(ctx context.Context, g *guest, report *Report) er
 		}
 		_, err := g.Stat(ctx, engine.FileRef{Root: "/", Path: place, Access: e.Access()[0]})
 		if !errors.Is(err, engine.ErrNotExist) {
-			report.add("file system", false, "a place of the host can be seen", "report it")
+			report.add("file system", false, "a place of the host can be seen", reportWall)
 			return nil
 		}
 	}

@@ -95,6 +95,8 @@ func (e *Entry) check() error {
 		return refusal(sandbox.CodeDocumentType, sandbox.Path("time"), "no time", "when it was decided")
 	case !slices.Contains(layers, e.Layer):
 		return refusal(sandbox.CodeDocumentType, sandbox.Path("layer"), sandbox.Echo(string(e.Layer)), "connection, request or opened")
+	case e.Lost && (!e.Summary || e.Code != "" || e.Rule != ""):
+		return refusal(sandbox.CodeDocumentType, sandbox.Path("lost"), "lost decisions that are described", "a summary without a code and a rule")
 	case e.End != nil && (e.Count != 0 || !e.Allowed || e.Summary):
 		return refusal(sandbox.CodeDocumentType, sandbox.Path("end"), "the end of a tunnel, and a decision", "one of the two")
 	case e.End != nil && (e.End.Sent < 0 || e.End.Received < 0 || e.End.Duration < 0):

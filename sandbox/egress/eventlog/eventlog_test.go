@@ -70,6 +70,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 const good = `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":false,` +
 	`"code":"egress.denied","layer":"request","host":"a.example","port":80,"method":"GET","path":"/","count":1}`
 
+const lost = `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":false,` +
+	`"layer":"connection","count":7,"summary":true,"lost":true}`
+
 const ended = `{"api_version":"sandbox/v1","document":"egress_event","time":"2026-11-30T12:00:00Z","allowed":true,` +
 	`"layer":"connection","host":"a.example","port":443,"count":0,"end":{"sent":1,"received":3,"duration_ns":5}}`
 
@@ -97,6 +100,10 @@ func TestALineThatIsNoEntryIsNamedAndNothingIsReadAfterIt(t *testing.T) {
 		change(`"count":1`, `"count":1,"summary":true`):                                sandbox.CodeDocumentType,
 		change(`a.example`, "a\xff.example"):                                           sandbox.CodeDocumentSyntax,
 		change(`"count":1`, `"count":1,"end":{"sent":1,"received":1,"duration_ns":1}`): sandbox.CodeDocumentType,
+		strings.Replace(lost, `"summary":true,`, ``, 1):                                sandbox.CodeDocumentType,
+		strings.Replace(lost, `"layer"`, `"code":"egress.denied","layer"`, 1):          sandbox.CodeDocumentType,
+		strings.Replace(lost, `"layer"`, `"rule":"api","layer"`, 1):                    sandbox.CodeDocumentType,
+		strings.Replace(lost, `"count":7`, `"count":0`, 1):                             sandbox.CodeOutOfRange,
 		strings.Replace(ended, `"received":3`, `"received":-3`, 1):                     sandbox.CodeOutOfRange,
 		strings.Replace(ended, `_ns":5`, `_ns":"5s"`, 1):                               sandbox.CodeDocumentType,
 		good + good:                 sandbox.CodeDocumentSyntax,
@@ -118,7 +125,7 @@ func TestALineThatIsNoEntryIsNamedAndNothingIsReadAfterIt(t *testing.T) {
 			t.Errorf("%.90q: an error of %d bytes", line, len(err.Error()))
 		}
 	}
-	for _, line := range []string{good, ended, change(`"count":1`, `"count":1,"weather":{"wet":[true]}`), good + "\r"} {
+	for _, line := range []string{good, ended, lost, change(`"count":1`, `"count":1,"weather":{"wet":[true]}`), good + "\r"} {
 		if got, err := readAll(strings.NewReader(line + "\n" + good)); err != nil || len(got) != 2 {
 			t.Errorf("%q: %v", line, err)
 		}
@@ -220,8 +227,11 @@ func TestAWriterKeepsToItsBoundAndSaysWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	counts := map[bool]int{}
-	for _, e := range entries {
+	for i, e := range entries {
 		counts[e.Allowed] += e.Count
+		if e.Lost != (i >= len(entries)-2) {
+			t.Errorf("entry %d of %d: %+v", i, len(entries), e)
+		}
 	}
 	if counts[true] != 50 || counts[false] != 50 {
 		t.Errorf("%v of 50 each", counts)
@@ -309,6 +319,7 @@ func FuzzReader(f *testing.F) {
 	f.Add([]byte(good + "\n" + good))
 	f.Add([]byte(strings.Replace(good, "a.example", `\ud800`, 1) + "\n"))
 	f.Add([]byte(ended + "\n"))
+	f.Add([]byte(lost + "\n"))
 	f.Add([]byte("\r\n\n[[[[\n"))
 	f.Fuzz(func(t *testing.T, log []byte) {
 		entries, err := readAll(bytes.NewReader(log))

@@ -13,8 +13,8 @@ import (
 // Options bound what a [Writer] writes.
 type Options struct {
 	// MaxBytes is the most that is written; 0 is 64 MiB. What comes after it is
-	// counted, and told in summaries by [Writer.Close], which may go beyond the bound
-	// by two lines.
+	// counted, and told as lost by [Writer.Close], which may go beyond the bound by two
+	// lines.
 	MaxBytes int64
 }
 
@@ -108,7 +108,7 @@ func (w *Writer) Close() error {
 		}
 		allowed := i == 1
 		b, err := Encode(Entry{Event: egress.Event{
-			Time: w.last, Allowed: allowed, Layer: egress.LayerConnection, Count: int(min(n, math.MaxInt32)), Summary: true,
+			Time: w.last, Allowed: allowed, Layer: egress.LayerConnection, Count: int(min(n, math.MaxInt32)), Summary: true, Lost: true,
 		}})
 		if err != nil {
 			w.err = err

@@ -55,6 +55,33 @@ func Read(r io.Reader) (Hello, []byte, error) {
 	}
 }
 
+// End is where the records end that hold the first message, in the bytes that [Read]
+// has taken for it. It is 0 where something else stands behind it in its last record:
+// no client writes so, and servers read on.
+func End(taken []byte) int {
+	const head = 1 + 3
+	var message []byte
+	for at := 0; at+recordHeader <= len(taken); {
+		length := int(taken[at+3])<<8 | int(taken[at+4])
+		end := at + recordHeader + length
+		if taken[at] != recordHandshake || end > len(taken) {
+			return 0
+		}
+		message = append(message, taken[at+recordHeader:end]...)
+		if len(message) >= head {
+			whole := head + (int(message[1])<<16 | int(message[2])<<8 | int(message[3]))
+			switch {
+			case len(message) == whole:
+				return end
+			case len(message) > whole:
+				return 0
+			}
+		}
+		at = end
+	}
+	return 0
+}
+
 var errStop = errors.New("the hello was read")
 
 // recorder is a connection that keeps what is read and says nothing.

@@ -68,6 +68,29 @@ func inRecords(sent []byte, size int) []byte {
 	return cut
 }
 
+func TestTheEndOfAHelloIsTheEndOfARecord(t *testing.T) {
+	t.Parallel()
+	sent := hello(t, &tls.Config{ServerName: "api.example.com"})
+	cut := inRecords(sent, 7)
+	both := slices.Concat(sent[:3], []byte{byte((len(sent) - 5 + 1) >> 8), byte(len(sent) - 5 + 1)}, sent[5:], []byte{1})
+	for name, c := range map[string]struct {
+		taken []byte
+		end   int
+	}{
+		"alone":                   {sent, len(sent)},
+		"in records":              {cut, len(cut)},
+		"with what comes behind":  {slices.Concat(sent, sent), len(sent)},
+		"with one in its record":  {both, 0},
+		"without its end":         {sent[:len(sent)-1], 0},
+		"with another in between": {slices.Concat(cut[:12], []byte{20, 3, 3, 0, 1, 1}, cut[12:]), 0},
+		"nothing":                 {nil, 0},
+	} {
+		if got := clienthello.End(c.taken); got != c.end {
+			t.Errorf("%s: %d, want %d of %d", name, got, c.end, len(c.taken))
+		}
+	}
+}
+
 func TestWhatIsNotTLSIsSaidToBeSo(t *testing.T) {
 	t.Parallel()
 	sent := hello(t, &tls.Config{ServerName: "api.example.com"})
