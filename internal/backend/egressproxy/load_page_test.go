@@ -39,18 +39,25 @@ Between attacks there is quiet, so that what else the machine does is in all row
 ## What the others saw
 
 The median of all windows' medians and 99th percentiles, and the least and the greatest
-99th percentile of a window. The spread of the windows without an attack is the noise.
+99th percentile of a window. The spread of the windows without an attack is the noise:
+it is what the rest of the machine does to requests that nobody attacks.
 
 %[14]s
 %[15]s
+## What it took
+
+Processors that were busy on average, and the most that the process of the proxies had:
+memory without garbage, goroutines and descriptors.
+
+%[19]s
 ## What the attacker came to
 
 %[16]s
 ## What is left
 
-%[17]s
+The process of the proxies %[18]s.
 
-%[18]s
+%[17]s
 `
 
 // page is what was measured, for people.
@@ -66,8 +73,8 @@ func (l *load) page(left string) string {
 		{"new tunnels", func(w loadWindow) []time.Duration { return w.fresh }},
 	}
 	var rows, found strings.Builder
-	rows.WriteString("| requests on | windows with | windows | requests | median | p99 | least p99 | greatest p99 | memory | goroutines | open |\n" +
-		"|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	rows.WriteString("| requests on | windows with | windows | requests | median | p99 | least p99 | greatest p99 |\n" +
+		"|---|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, m := range measures {
 		quiet := spreadOf(l.of(kindQuiet), m.of)
 		for _, kind := range []string{kindQuiet, attackSlow, attackDenied} {
@@ -75,8 +82,8 @@ func (l *load) page(left string) string {
 			if len(s.p99) == 0 {
 				continue
 			}
-			fmt.Fprintf(&rows, "| %s | %s | %d | %d | %s | %s | %s | %s | %d MiB | %d | %d |\n", m.name, kind, len(s.p99), s.requests, shownTime(middle(s.p50)),
-				shownTime(middle(s.p99)), shownTime(s.p99[0]), shownTime(s.p99[len(s.p99)-1]), s.most.memory>>20, s.most.goroutines, s.most.descriptors)
+			fmt.Fprintf(&rows, "| %s | %s | %d | %d | %s | %s | %s | %s |\n", m.name, kind, len(s.p99), s.requests, shownTime(middle(s.p50)),
+				shownTime(middle(s.p99)), shownTime(s.p99[0]), shownTime(s.p99[len(s.p99)-1]))
 			if kind != kindQuiet {
 				fmt.Fprintf(&found, "* %s, %s: %s.\n", m.name, kind, s.beside(quiet))
 			}
@@ -88,15 +95,35 @@ func (l *load) page(left string) string {
 	}
 	return fmt.Sprintf(loadPage, loadSandboxes, loadSandboxes-1, attackerNice, l.slow, l.denials(),
 		runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), l.began, l.ended, time.Now().UTC().Format("2 January 2006"),
-		l.window(), rows.String(), found.String(), attacks.String(), l.told, left)
+		l.window(), rows.String(), found.String(), attacks.String(), l.told, left, l.costs())
 }
 
-// spread is what windows of a kind have in common, in ascending order, and the most
-// that the process of the proxies had.
+// costs is the table of what the processes took.
+func (l *load) costs() string {
+	var rows strings.Builder
+	rows.WriteString("| windows with | processors, proxies | processors, attacker | memory | goroutines | descriptors |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, kind := range []string{kindQuiet, attackSlow, attackDenied} {
+		windows := l.of(kind)
+		if len(windows) == 0 {
+			continue
+		}
+		var spent busy
+		var most stock
+		for _, w := range windows {
+			spent.proxies, spent.attacker = spent.proxies+w.spent.proxies, spent.attacker+w.spent.attacker
+			most = stock{max(most.memory, w.stock.memory), max(most.goroutines, w.stock.goroutines), max(most.descriptors, w.stock.descriptors)}
+		}
+		all := float64(len(windows)) * l.window().Seconds()
+		fmt.Fprintf(&rows, "| %s | %.2f | %.2f | %d MiB | %d | %d |\n", kind, spent.proxies.Seconds()/all, spent.attacker.Seconds()/all,
+			most.memory>>20, most.goroutines, most.descriptors)
+	}
+	return rows.String()
+}
+
+// spread is what windows of a kind have in common, in ascending order.
 type spread struct {
 	p50, p99 []time.Duration
 	requests int
-	most     stock
 }
 
 func spreadOf(windows []loadWindow, of func(loadWindow) []time.Duration) (s spread) {
@@ -104,9 +131,6 @@ func spreadOf(windows []loadWindow, of func(loadWindow) []time.Duration) (s spre
 		took := of(w)
 		s.requests += len(took)
 		s.p50, s.p99 = append(s.p50, percentile(took, 0.5)), append(s.p99, percentile(took, 0.99))
-		s.most = stock{
-			max(s.most.memory, w.stock.memory), max(s.most.goroutines, w.stock.goroutines), max(s.most.descriptors, w.stock.descriptors),
-		}
 	}
 	slices.Sort(s.p50)
 	slices.Sort(s.p99)

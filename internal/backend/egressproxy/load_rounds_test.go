@@ -3,6 +3,12 @@
 package egressproxy
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -19,7 +25,11 @@ type loadWindow struct {
 	kind        string
 	kept, fresh []time.Duration
 	stock       stock
+	spent       busy
 }
+
+// busy is processor time, of the processes of the proxies and of the attacker.
+type busy struct{ proxies, attacker time.Duration }
 
 // loadAttack is what came of one.
 type loadAttack struct{ kind, said string }
@@ -83,6 +93,24 @@ func (l *load) fresh(t *testing.T) {
 	if _, err := l.crowd.demand(loadDemand{}); err != nil {
 		t.Fatal(err)
 	}
+	l.spent = l.busy(t)
+}
+
+// busy is what was spent so far.
+func (l *load) busy(t *testing.T) (b busy) {
+	t.Helper()
+	var own syscall.Rusage
+	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &own))
+	b.proxies = time.Duration(own.Utime.Nano() + own.Stime.Nano())
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", l.villain.cmd.Process.Pid))
+	must(t, err)
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])) // from the third on, see proc_pid_stat(5)
+	for _, field := range fields[11:13] {                                     // utime and stime
+		ticks, err := strconv.Atoi(field)
+		must(t, err)
+		b.attacker += time.Duration(ticks) * 10 * time.Millisecond // of which Linux has a hundred a second
+	}
+	return b
 }
 
 // close ends a window. To take stock stops the proxies, so that what is measured
@@ -96,7 +124,9 @@ func (l *load) close(t *testing.T, kind string) {
 	if len(a.Kept) == 0 || len(a.Fresh) == 0 {
 		t.Fatalf("%s: nobody got an answer in %v", kind, l.window())
 	}
-	l.windows = append(l.windows, loadWindow{kind, a.Kept, a.Fresh, takeStock(t)})
+	now := l.busy(t)
+	spent := busy{now.proxies - l.spent.proxies, now.attacker - l.spent.attacker}
+	l.windows = append(l.windows, loadWindow{kind, a.Kept, a.Fresh, takeStock(t), spent})
 	l.fresh(t)
 }
 

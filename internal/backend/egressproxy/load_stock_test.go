@@ -46,7 +46,7 @@ func nothingLeft(t *testing.T, before stock) string {
 	for {
 		now := takeStock(t)
 		if now.goroutines <= before.goroutines && now.descriptors <= before.descriptors && now.memory <= before.memory+kept {
-			return fmt.Sprintf("before: %v; after: %v", before, now)
+			return fmt.Sprintf("had %v before and has %v after", before, now)
 		}
 		if pause(ctx, 10*time.Millisecond) != nil {
 			t.Errorf("%v are left, where %v were; open are %q", now, before, openFiles(t))

@@ -76,6 +76,7 @@ type load struct {
 	slow    int
 	began   string // how busy the machine was, and at the end
 	ended   string
+	spent   busy // before the window that is open
 	windows []loadWindow
 	attacks []loadAttack
 	told    string
