@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	tfaddr "github.com/hashicorp/terraform-registry-address"
@@ -51,11 +52,39 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			return err
 		}
 	}
-	return providerserver.Serve(ctx, provider.New(buildVersion()), providerserver.ServeOpts{
+	serve, end := provider.Process(buildVersion())
+	if !*debugger {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go outlived(ctx, os.Getppid, time.Tick(time.Second), func() { os.Exit(1) })
+	}
+	err := providerserver.Serve(ctx, serve, providerserver.ServeOpts{
 		Address:         address(),
 		Debug:           *debugger,
 		ProtocolVersion: 6,
 	})
+	if err == nil {
+		err = end()
+	}
+	return err
+}
+
+// outlived calls end when the process that started this one is gone: a Terraform that
+// is killed tells its providers nothing, and one that stayed would keep the next run
+// from taking up its work. Where a system does not say so, as Windows, it stays.
+func outlived(ctx context.Context, parent func() int, ticks <-chan time.Time, end func()) {
+	started := parent()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+			if parent() != started {
+				end()
+				return
+			}
+		}
+	}
 }
 
 // address is what Terraform expands source = "sandbox-iac/sandbox" to. It only

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestVersionIsPrintedAndNothingIsServed(t *testing.T) {
@@ -23,6 +25,35 @@ func TestUnknownFlagIsRefused(t *testing.T) {
 	t.Parallel()
 	if err := run(t.Context(), []string{"-serve"}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "-serve") {
 		t.Errorf("got %v, want an error that names the flag", err)
+	}
+}
+
+func TestAProviderEndsWithTheTerraformThatStartedIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		parents []int
+		ends    bool
+	}{
+		"it is there": {[]int{7, 7, 7}, false},
+		"it is gone":  {[]int{7, 7, 1}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			ticks, asked, ended := make(chan time.Time, len(c.parents)), 0, false
+			for range len(c.parents) - 1 {
+				ticks <- time.Time{}
+			}
+			outlived(ctx, func() int {
+				if asked++; asked == len(c.parents) {
+					cancel()
+				}
+				return c.parents[asked-1]
+			}, ticks, func() { ended = true })
+			if ended != c.ends {
+				t.Errorf("ended: %v", ended)
+			}
+		})
 	}
 }
 

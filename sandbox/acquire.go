@@ -16,12 +16,18 @@ type AcquireRequest struct {
 	// A sandbox that carries others is not reused.
 	SpecDigest   string
 	PolicyDigest string
+	// JudgeUser, when set, is asked about the user that the guest itself tells, an
+	// undecided one where it tells none, before the session is handed out. Findings
+	// that do not allow refuse the acquire.
+	JudgeUser func(GuestUser) []Finding
 }
 
 // Acquired is a live sandbox and where it came from.
 type Acquired struct {
 	Session *Session
 	Origin  Origin
+	// Findings are warnings about the sandbox, each the first time it is due.
+	Findings []Finding
 }
 
 // Origin says where an acquired sandbox came from.

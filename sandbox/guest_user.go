@@ -82,6 +82,12 @@ func MeasuredUser(uid int64) GuestUser {
 	return GuestUser{text: strconv.FormatInt(uid, 10), decided: true, uid: uid}
 }
 
+// InGroup is the user with a gid that the guest told beside the uid.
+func (u GuestUser) InGroup(gid int64) GuestUser {
+	u.rootGroup = gid == 0
+	return u
+}
+
 // IsRoot reports that the user is known to be root.
 func (u GuestUser) IsRoot() bool { return u.decided && u.uid == 0 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/acas"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/wasm"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
@@ -18,10 +19,37 @@ import (
 // machine what they need.
 func backends() map[string]cli.Backend {
 	return map[string]cli.Backend{
+		acas.Name:    {Declarations: acas.Declarations, Reach: inGroup},
 		process.Name: onLinux(process.RuntimeBubblewrap),
 		wasm.Name: {
 			Declarations: wasm.Declarations, Start: startWASM, Programs: conformance.JavaScript(),
 			FirstStart: "; the first start on a machine compiles the guest, which takes a while",
+		},
+	}
+}
+
+// inGroup is the acas backend over that group.
+func inGroup(r cli.Remote) cli.Backend {
+	config := acas.Config{
+		Subscription: r.Group.Subscription, ResourceGroup: r.Group.ResourceGroup, Group: r.Group.Name,
+		Location: r.Service.Location, Endpoint: r.Service.DataEndpoint, ARMEndpoint: r.Service.ARMEndpoint,
+		RootCAs: r.Service.RootCAs, Credential: r.Service.Credential, GroupHasNoIdentity: r.NoIdentity,
+	}
+	return cli.Backend{
+		Declarations: acas.Declarations,
+		Probe: func(ctx context.Context) (sandbox.Declarations, error) {
+			b, err := acas.New(config) //nolint:contextcheck // it sends nothing
+			if err != nil {
+				return sandbox.Declarations{}, err
+			}
+			return b.Declarations(), b.Close(ctx)
+		},
+		Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
+			b, err := acas.New(config) //nolint:contextcheck // it sends nothing yet
+			if err != nil {
+				return nil, nil, err
+			}
+			return b, b.Close, nil
 		},
 	}
 }

@@ -194,8 +194,12 @@ func TestARunSaysWhatItsProxyRefused(t *testing.T) {
 	args := []string{"run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", "open"}
 	program := []string{"--", "bash", "-c", askTwo}
 	_, stderr, code := command(t, append(args, program...)...)
-	for _, want := range []string{"refused files.example.net:443, once, egress.denied\n", "refused api.example.com:80 (GET /v1/items), once, egress.denied\n"} {
-		if code != cli.ExitProgram || !strings.Contains(stderr, want) {
+	for _, want := range []string{
+		"refused files.example.net:443, once, egress.denied: add to egress_hosts: \"files.example.net\"\n",
+		"refused api.example.com:80 (GET /v1/items), once, egress.denied: add to egress_rules: api = { host = \"api.example.com\", ports = [80], methods = [\"GET\"], paths = [\"/v1/items\"] }\n",
+		"sandboxctl learn FILE\n",
+	} {
+		if code != cli.ExitProgram || !strings.Contains(stderr, want) || strings.Contains(stderr, "sandboxctl: exit code") {
 			t.Errorf("exit code %d, no %q\n%s", code, want, stderr)
 		}
 	}
@@ -204,9 +208,10 @@ func TestARunSaysWhatItsProxyRefused(t *testing.T) {
 		ExitCode int `json:"exit_code"`
 		Refused  []struct {
 			Request string `json:"request"`
+			Change  string `json:"change"`
 		} `json:"refused"`
 	}
-	if err := json.Unmarshal([]byte(stdout), &ran); err != nil || code != cli.ExitProgram || ran.ExitCode != 3 || len(ran.Refused) != 2 {
+	if err := json.Unmarshal([]byte(stdout), &ran); err != nil || code != cli.ExitProgram || ran.ExitCode != 3 || len(ran.Refused) != 2 || ran.Refused[0].Change == "" {
 		t.Errorf("exit code %d, %v: %s", code, err, stdout)
 	}
 }

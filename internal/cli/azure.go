@@ -20,6 +20,10 @@ import (
 // azure is how a command reaches a sandbox group: the flags that all of them share.
 type azure struct {
 	group, subscription, resourceGroup, location string
+	// groupFlag names the group, where that is not --group.
+	groupFlag string
+	// version is the service's, where the client's own is not meant.
+	version wire.Version
 
 	signIn string
 
@@ -43,7 +47,7 @@ An emulator is said to be one, with --emulator: it gets no token of yours, and w
 is printed names it. Everywhere else a token goes to the service's own hosts only.`
 
 func (o *azure) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.group, "group", "", "the sandbox group, by name or by resource id")
+	flags.StringVar(&o.group, firstOf(o.groupFlag, "group"), "", "the sandbox group, by name or by resource id")
 	flags.StringVar(&o.subscription, "subscription", "", "the group's subscription id")
 	flags.StringVar(&o.resourceGroup, "resource-group", "", "the group's resource group")
 	flags.StringVar(&o.location, "location", "", "where the group is (default: the group is asked)")
@@ -68,6 +72,7 @@ type reached struct {
 	*acasapi.Group
 
 	client   *acasapi.Client
+	config   acasapi.Config
 	location string
 	emulator bool
 }
@@ -125,7 +130,7 @@ func (a *app) reach(ctx context.Context, o azure) (r *reached, closed func(), er
 		client.Close()
 		return nil, nil, err
 	}
-	return &reached{Group: group, client: client, location: cfg.Location, emulator: o.emulator}, client.Close, nil
+	return &reached{Group: group, client: client, config: cfg, location: cfg.Location, emulator: o.emulator}, client.Close, nil
 }
 
 // openService opens a client of the service, and says what to do about an endpoint that is
@@ -161,7 +166,8 @@ func (o *azure) id(getenv func(string) string) (acasapi.GroupID, error) {
 	}
 	if strings.HasPrefix(o.group, "/") {
 		if o.subscription != "" || o.resourceGroup != "" {
-			return acasapi.GroupID{}, badInput("--group is a resource id, which names the subscription and the resource group: leave out --subscription and --resource-group")
+			return acasapi.GroupID{}, badInput("--%s is a resource id, which names the subscription and the resource group: leave out --subscription and --resource-group",
+				firstOf(o.groupFlag, "group"))
 		}
 		return acasapi.ParseGroupID(o.group)
 	}
@@ -192,7 +198,7 @@ func firstOf(words ...string) string {
 func (a *app) serviceConfig(o azure) (acasapi.Config, error) {
 	heard := &waits{app: a}
 	cfg := acasapi.Config{
-		Location: o.location, ARMEndpoint: o.armEndpoint, DataEndpoint: o.dataEndpoint,
+		Location: o.location, ARMEndpoint: o.armEndpoint, DataEndpoint: o.dataEndpoint, DataVersion: o.version,
 		UserAgent: "sandboxctl", Observe: heard.hear,
 	}
 	if o.emulator {

@@ -170,7 +170,7 @@ func TestAGroupWithoutALocationIsAskedForIt(t *testing.T) {
 		change func(*world)
 		code   int
 	}{
-		"azure-locate-missing":   {func(w *world) { w.exists = false }, cli.ExitBadInput},
+		"azure-locate-missing":   {func(w *world) { w.exists = false }, cli.ExitRefused},
 		"azure-locate-forbidden": {func(w *world) { w.forbidARM = true }, cli.ExitRefused},
 	} {
 		w := newWorld(t)

@@ -95,7 +95,7 @@ func (w *world) serve(rw http.ResponseWriter, r *http.Request, rest string, body
 	case rest == "/diskimages/public":
 		public := []wire.Image{}
 		for _, name := range w.catalogue {
-			public = append(public, wire.Image{Name: name, Description: "a " + strings.Split(name, "-")[0], Status: &wire.ImageStatus{State: wire.ImageReady}})
+			public = append(public, wire.Image{ID: "id-of-" + name, Name: name, Description: "a " + strings.Split(name, "-")[0], Status: &wire.ImageStatus{State: wire.ImageReady}})
 		}
 		give(rw, http.StatusOK, page(r, public, func(wire.Image) wire.Labels { return nil }))
 	case rest == "/sandboxes":

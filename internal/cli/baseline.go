@@ -130,7 +130,7 @@ func (r *report) against(base *baseline) {
 		case base.manifest != nil:
 			r.moved(p, base.manifest)
 		case base.policy != nil:
-			r.widened(p, "policy", p.label, policy.ComparePolicy(*base.policy, p.policy.Policy, p.policy.Known))
+			r.widened(p, "policy", p.label, nil, policy.ComparePolicy(*base.policy, p.policy.Policy, p.policy.Known))
 		case p.digest == "":
 			r.Problems = append(r.Problems, "the digest to compare with the baseline is not known yet. Apply, and check the manifest.")
 		default:
@@ -174,15 +174,16 @@ func (r *report) moved(p candidate, before *manifest.Manifest) {
 				name, _ = s.At[1].MapKey()
 			}
 		}
-		r.widened(p, s.Subject, name, s.Comparison)
+		r.widened(p, s.Subject, name, s.At, s.Comparison)
 	}
 }
 
-// widened adds one finding for each axis on which a part permits more.
-func (r *report) widened(p candidate, subject, name string, c policy.Comparison) {
+// widened adds one finding for each axis on which a part permits more. within is where
+// the manifest has the part.
+func (r *report) widened(p candidate, subject, name string, within sandbox.FieldPath, c policy.Comparison) {
 	for _, change := range c.Widenings() {
 		i := item{
-			Name: name, Subject: subject, Address: p.address, Widened: true, Verdict: sandbox.Allow,
+			Name: name, Subject: subject, Address: p.address, within: within.String(), Widened: true, Verdict: sandbox.Allow,
 			Code: sandbox.CodePostureWidened, Summary: sandbox.CodePostureWidened.Summary(), Path: change.Path.String(),
 			Found: change.Axis + ": " + change.After, Required: "no more than " + change.Before,
 			Remedy: "take the change back, or renew the baseline after reading it",

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -204,6 +205,26 @@ func TestADirectoryAgainstABaseline(t *testing.T) {
 	got := checkDirectory(t, directory(t, files(`["packages.example.org", "cdn.example.net"]`)), "--baseline", baseline)
 	if got.code != cli.ExitWidened || !strings.Contains(got.stdout, "cdn.example.net:443 would become reachable") || !strings.Contains(got.stdout, "main.tf line") {
 		t.Errorf("a host more: exit %d\n%s", got.code, got.both())
+	}
+
+	// Each change is told where it is written, and not where the manifest begins.
+	wider := files(`["packages.example.org", "cdn.example.net"]`)
+	wider["root/main.tf"] = strings.Replace(wider["root/main.tf"], `["exec"]`, `["exec", "files_in"]`, 1)
+	lineOf := func(text string) string {
+		before, _, ok := strings.Cut(wider["root/main.tf"], text)
+		if !ok {
+			t.Fatalf("no %s", text)
+		}
+		return "main.tf:" + strconv.Itoa(strings.Count(before, "\n")+1) + ")"
+	}
+	got = checkDirectory(t, directory(t, wider), "--baseline", baseline, "--format", "markdown")
+	for _, where := range []string{lineOf(`"cdn.example.net"`), lineOf(`"files_in"`)} {
+		if got.code != cli.ExitWidened || !strings.Contains(got.stdout, where) {
+			t.Errorf("nothing at %s: exit %d\n%s", where, got.code, got.both())
+		}
+	}
+	if strings.Contains(got.stdout, lineOf(`resource "sandbox_manifest"`)) {
+		t.Errorf("a change at the manifest:\n%s", got.stdout)
 	}
 }
 

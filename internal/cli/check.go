@@ -140,7 +140,9 @@ func (a *app) check(ctx context.Context, target string, o checkOptions) (*report
 		if err != nil {
 			return nil, &exit{ExitBadInput, err}
 		}
-		return checkPlan(plan, book), nil
+		r := checkPlan(plan, book)
+		r.dropped(droppedIn(plan))
+		return r, nil
 	default:
 		b, err := io.ReadAll(io.LimitReader(rest, manifest.MaxDocument+1))
 		if err != nil {

@@ -18,15 +18,19 @@ func (a *app) checkDirectory(ctx context.Context, dir string, o checkOptions, bo
 	if err != nil {
 		return nil, &exit{ExitBadInput, err}
 	}
-	if remote := config.Remote(); remote != "" {
-		return nil, badInput("%s. A directory is checked without a cloud: move the policies, workloads and manifests "+
-			"into a root of their own, or check the plan's JSON.", remote)
-	}
 	var dropped []item
 	for _, d := range config.Dropped() {
 		i := itemOf(d.Finding).about(label(d.Address), d.Address)
 		i.File, i.Line = d.File, d.Line
 		dropped = append(dropped, i)
+	}
+	if remote := config.Remote(); remote != "" {
+		undecided := badInput("%s. A directory is checked without a cloud: move the policies, workloads and manifests "+
+			"into a root of their own, or check the plan's JSON.", remote)
+		if len(dropped) == 0 {
+			return nil, undecided
+		}
+		return &report{Findings: dropped, Problems: []string{undecided.Error()}, place: finder(config)}, nil
 	}
 	planning, cancel := context.WithTimeoutCause(ctx, o.timeout, errors.New("planning took longer than --timeout "+o.timeout.String()))
 	defer cancel()
@@ -40,14 +44,20 @@ func (a *app) checkDirectory(ctx context.Context, dir string, o checkOptions, bo
 	if err != nil {
 		r.Problems = append(r.Problems, err.Error())
 	}
-	r.Findings = append(dropped, r.Findings...)
-	for i, w := range r.Workloads {
-		if slices.ContainsFunc(dropped, func(d item) bool { return isWorkload(d.Subject) && d.Name == w.Name }) {
-			r.Workloads[i].Verdict = sandbox.Deny // what was planned is not what was written
-		}
-	}
+	r.dropped(dropped)
 	r.place = finder(config)
 	return r, nil
+}
+
+// dropped takes up the names that Terraform drops. A workload with one is refused: what
+// was planned is not what was written.
+func (r *report) dropped(names []item) {
+	r.Findings = append(names, r.Findings...)
+	for i, w := range r.Workloads {
+		if slices.ContainsFunc(names, func(d item) bool { return isWorkload(d.Subject) && d.Name == w.Name }) {
+			r.Workloads[i].Verdict = sandbox.Deny
+		}
+	}
 }
 
 // directoryReport makes a report of a plan and of what Terraform said. The plan

@@ -63,5 +63,11 @@ func decide(m manifest.Manifest, book factbook) ([]router.WorkloadDecision, []fa
 		backends[spec.Backend] = true
 	}
 	declarations, rows := book.all(backends)
-	return router.Check(m, declarations), rows
+	decisions := router.Check(m, declarations)
+	for _, d := range decisions {
+		for i, f := range d.Findings {
+			d.Findings[i] = book.advise(f)
+		}
+	}
+	return decisions, rows
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hclsource"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/planjson"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -38,6 +39,18 @@ func checkPlan(plan planjson.Plan, book factbook) *report {
 	}
 	r.Facts = sortFacts(r.Facts)
 	return r
+}
+
+// droppedIn are the names that stand in the plan's configuration and that Terraform has
+// dropped from what it planned.
+func droppedIn(plan planjson.Plan) []item {
+	var dropped []item
+	for _, w := range plan.Written {
+		for _, f := range hclsource.DroppedFrom(w.Kind, w.Objects) {
+			dropped = append(dropped, itemOf(f).about(label(w.Address), w.Address))
+		}
+	}
+	return dropped
 }
 
 // planProblems say why a plan is no ground for an answer.

@@ -126,6 +126,55 @@ func TestCheckOfAPlan(t *testing.T) {
 	}
 }
 
+// Terraform drops a misspelt name from what it plans; the configuration in the plan has
+// it still.
+func TestCheckOfAPlanNamesWhatTerraformDropped(t *testing.T) {
+	t.Parallel()
+	image := func(word string) string {
+		return edited(t, `"root_module":{"resources":[{"address":"sandbox_manifest.hosts","mode":"managed"`,
+			`"root_module":{"module_calls":{"images":{"module":{"resources":[{"address":"sandbox_disk_image.tool","mode":"managed","type":"sandbox_disk_image",`+
+				`"provider_config_key":"sandbox","expressions":{"image":{"constant_value":{"reference":"registry.example.com/tool:1","`+word+`":"x"}}}}]}}},`+
+				`"resources":[{"address":"sandbox_manifest.hosts","mode":"managed"`)
+	}
+	for name, row := range map[string]struct {
+		plan string
+		code int
+		says string
+	}{
+		"in a module": {image("digset"), cli.ExitRefused, " value.unknown_name at image.digset\n"},
+		"well spelt":  {image("digest"), cli.ExitAllowed, "allowed"},
+		"in a policy": {edited(t, `"max_files":64,`, `"max_file":64,`), cli.ExitRefused, " value.unknown_name at files_in_limits.max_file\n"},
+		"and is theirs": {
+			strings.Replace(image("digset"), `"full_name":"registry.example.com/sandbox-iac/sandbox"`, `"full_name":"registry.example.com/evil/sandbox"`, 1),
+			cli.ExitAllowed, "allowed",
+		},
+	} {
+		got := invocation{stdin: row.plan}.run(t, "check", "-")
+		if got.code != row.code || !strings.Contains(got.stdout, row.says) {
+			t.Errorf("%s: exit code %d, want %d and %q\n%s", name, got.code, row.code, row.says, got.both())
+		}
+	}
+}
+
+// A directory with an object in a cloud has no answer, but a name that Terraform drops
+// is one.
+func TestADirectoryWithARemoteObjectIsRefusedForAMisspeltName(t *testing.T) {
+	t.Parallel()
+	for word, code := range map[string]int{"digset": cli.ExitRefused, "digest": cli.ExitBadInput} {
+		root := directory(t, map[string]string{"root/main.tf": versions + `
+resource "sandbox_disk_image" "tool" {
+  group = "g"
+  image = { reference = "registry.example.com/tool:1", ` + word + ` = "x" }
+}
+`})
+		got := run(t, "check", root)
+		if got.code != code || strings.Contains(got.both(), "value.unknown_name at image.digset") != (word == "digset") ||
+			!strings.Contains(strings.Join(strings.Fields(got.both()), " "), "is an object that lives in a cloud or a registry") {
+			t.Errorf("%s: exit code %d\n%s", word, got.code, got.both())
+		}
+	}
+}
+
 // edited is the known plan after one edit of its text.
 func edited(t *testing.T, old, replacement string) string {
 	t.Helper()

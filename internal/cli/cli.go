@@ -69,6 +69,10 @@ type Backend struct {
 	// place of the internet, and says there how a sandbox's proxy is ended.
 	StartIn func(ctx context.Context, notice func(text string), world *conformance.Egress) (b router.Backend, stop func(context.Context) error, err error)
 
+	// Reach, for a backend that makes its sandboxes in a group on Azure, is the
+	// backend of that group; it has Start and Probe.
+	Reach func(Remote) Backend
+
 	// Programs, Bounds and Holds are what conformance needs to know of it: sources
 	// in its language, what one sandbox may use up as Start configures it, and what
 	// the names begin with of all that it makes on the machine.
@@ -90,6 +94,8 @@ type app struct {
 	// runtime is what builds the sandboxes of the backend that is started or probed;
 	// empty leaves it to the backend.
 	runtime string
+	// remote is the group of a backend that has one.
+	remote remote
 }
 
 // Main runs the command line and returns its exit code. It returns when ctx ends
@@ -116,7 +122,7 @@ const long = `sandboxctl answers, from the same rules that plan and run, whether
 confined as their policy says, and runs programs in them.
 
 It needs no cloud and no credentials, except for what looks at a group on Azure: ls,
-show --sandbox, reap and image.`
+show --sandbox, reap, image and import --from-group.`
 
 const examples = `  sandboxctl show manifest.json                      the posture in words
   sandboxctl check manifest.json                     is every workload admitted?
@@ -129,7 +135,8 @@ const examples = `  sandboxctl show manifest.json                      the postu
   sandboxctl conformance --backend process           attack a backend on this machine
   sandboxctl emulate --ca-out ca.pem                 Azure Container Apps Sandboxes on this machine
   sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- program.js
-  sandboxctl reap --group agents --older-than 2h --dry-run   what hosts have left on Azure`
+  sandboxctl reap --group agents --older-than 2h --dry-run   what hosts have left on Azure
+  sandboxctl import --from-group agents --out agents.tf      configuration for a group that exists`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -150,7 +157,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.showCommand(), a.checkCommand(), a.whyCommand(), a.learnCommand(), a.diffCommand(), a.factsCommand(), a.runCommand(),
 		a.emulateCommand(), a.conformanceCommand(), a.lsCommand(), a.reapCommand(), a.imageCommand(),
-		a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
+		a.importCommand(), a.importPolicyCommand(), a.canonicalCommand(), a.digestCommand(), a.explainCommand(), a.versionCommand(),
 	)
 	return root
 }

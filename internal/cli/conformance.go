@@ -20,6 +20,7 @@ type conformanceOptions struct {
 	backend string
 	report  string
 	only    []string
+	image   string
 }
 
 // conformanceReports are the forms of its report; the first is the default.
@@ -54,7 +55,7 @@ func (a *app) conformanceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance --backend NAME",
 		Short: "Attack a backend on this machine and report what held",
-		Long:  conformanceLong + "\n\n" + conformanceExitHelp,
+		Long:  conformanceLong + "\n\n" + remoteHelp + "\n\n" + conformanceExitHelp,
 		Example: `  sandboxctl conformance --backend process
   sandboxctl conformance --backend wasm --report junit > conformance.xml
   sandboxctl conformance --backend process --only BOUNDARY --only EXEC/exit-codes-are-exact`,
@@ -65,7 +66,9 @@ func (a *app) conformanceCommand() *cobra.Command {
 	flags.StringVar(&o.backend, "backend", "", "the backend to attack")
 	flags.StringVar(&o.report, "report", conformanceReports[0], "how to report: "+strings.Join(conformanceReports, ", "))
 	flags.StringArrayVar(&o.only, "only", nil, "a suite to run, or one probe as SUITE/probe (repeatable; default all)")
+	flags.StringVar(&o.image, "image", "", "what sandboxes are made from, a catalogue name or a reference, for a backend that needs one")
 	a.runtimeFlag(cmd)
+	a.remoteFlags(cmd)
 	_ = cmd.MarkFlagRequired("backend") // fails only for a flag that does not exist
 	return cmd
 }
@@ -80,6 +83,9 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 	}
 	if !ok {
 		return badInput("--backend %s: this binary runs %s", sandbox.Echo(o.backend), wordsOrNone(sortedKeys(a.env.Backends)))
+	}
+	if b, _, err = a.reaching(ctx, o.backend, b, nil); err != nil {
+		return err
 	}
 	started, world, stop, err := startIn(ctx, b)
 	if err != nil {
@@ -107,6 +113,7 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 	}
 	subject.Backend = started
 	subject.Spec = sandbox.Spec{Kind: "conformance", Requires: &requires, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}}
+	subject.Spec.Image = imageOf(o.image)
 	if len(o.only) > 0 {
 		subject.Only = o.only
 	}
@@ -129,6 +136,14 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 		return &exit{ExitRefused, nil}
 	}
 	return nil
+}
+
+// imageOf is an image by the spelling of its name.
+func imageOf(name string) sandbox.Image {
+	if sandbox.NamesPrebuilt(name) {
+		return sandbox.Image{Prebuilt: name}
+	}
+	return sandbox.Image{Reference: name}
 }
 
 // startIn starts a backend to be attacked: with a world of its own where it serves

@@ -99,7 +99,8 @@ func badInput(format string, args ...any) error {
 }
 
 // codeOf is the exit code that an error asks for. A refusal for want of
-// permission or ability is an answer; any other is bad input.
+// permission or ability is an answer, and so is that the service has no such object;
+// any other is bad input.
 func codeOf(err error) int {
 	var e *exit
 	switch {
@@ -107,7 +108,7 @@ func codeOf(err error) int {
 		return ExitAllowed
 	case errors.As(err, &e):
 		return e.code
-	case errors.Is(err, sandbox.ErrPermission), errors.Is(err, sandbox.ErrUnsupported):
+	case errors.Is(err, sandbox.ErrPermission), errors.Is(err, sandbox.ErrUnsupported), errors.Is(err, sandbox.CodeServiceNotFound):
 		return ExitRefused
 	default:
 		return ExitBadInput
@@ -126,6 +127,13 @@ func (a *app) end(ctx context.Context, err error) int {
 	if ctx.Err() != nil && code != ExitRefused {
 		fmt.Fprintln(a.errs, "sandboxctl: interrupted")
 		return ExitInterrupted
+	}
+	for {
+		joined, ok := err.(interface{ Unwrap() []error })
+		if !ok || len(joined.Unwrap()) != 1 {
+			break
+		}
+		err = joined.Unwrap()[0]
 	}
 	if e, ok := err.(*exit); ok && e.err == nil { //nolint:errorlint // joined to another error, that one is still to be told
 		return code

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/policy"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -59,6 +60,29 @@ func (f factbook) lookup(backend, text string) (d sandbox.Declarations, source s
 	}
 	d, err = facts.Lookup(backend)
 	return d, shippedFacts, err
+}
+
+// advise says of a backend that was judged by shipped facts, and not by those that
+// the plan had, how to give them.
+func (f factbook) advise(found sandbox.Finding) sandbox.Finding {
+	if backend, ok := policy.IsReliedOn(found); ok && f.files[backend] == "" {
+		found.Remedy = "give the facts that the plan had: --facts FILE"
+	}
+	return found
+}
+
+// own takes up the facts that came with a workload; files that were given outrank
+// them.
+func (f factbook) own(backend, text string) error {
+	if text == "" {
+		return nil
+	}
+	d, source, err := f.lookup(backend, text)
+	if err != nil {
+		return err
+	}
+	f.given[backend], f.files[backend] = d, source
+	return nil
 }
 
 // known is every backend's declarations.

@@ -27,13 +27,18 @@ One that depends on its machine looks at this one when it is named, and says wha
 it lacks.
 
 With --backend and --format json it prints the document that the attribute
-backend_facts and the flag --facts take.`,
+backend_facts and the flag --facts take.
+
+` + remoteHelp,
 		Example: `  sandboxctl facts
   sandboxctl facts --backend wasm --format json > wasm.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.runtime != "" && backend == "" {
 				return badInput("--runtime belongs to one backend; name it with --backend")
+			}
+			if a.remote != (remote{}) && backend == "" {
+				return badInput("--group and what belongs to it are about one backend; name it with --backend")
 			}
 			names := facts.Names()
 			if backend != "" {
@@ -55,6 +60,7 @@ backend_facts and the flag --facts take.`,
 	}
 	cmd.Flags().StringVar(&backend, "backend", "", "the one backend to print")
 	a.runtimeFlag(cmd)
+	a.remoteFlags(cmd)
 	a.formatFlag(cmd, "text", "json")
 	return cmd
 }
@@ -85,6 +91,11 @@ func (a *app) printFacts(ctx context.Context, name string, probe bool) error {
 func (a *app) declarations(ctx context.Context, name string, probe bool) (d sandbox.Declarations, source string, err error) {
 	switch b, ok, err := a.backend(name); {
 	case err != nil:
+		return sandbox.Declarations{}, "", err
+	case ok && b.Reach != nil:
+		return a.remoteDeclarations(ctx, name, b)
+	case ok && a.remote != (remote{}):
+		_, _, err := a.reaching(ctx, name, b, nil)
 		return sandbox.Declarations{}, "", err
 	case ok && b.Probe != nil && probe:
 		d, err := b.Probe(ctx)

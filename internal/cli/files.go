@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -85,4 +86,45 @@ func (r *interruptible) Read(p []byte) (int, error) {
 	case <-r.ctx.Done():
 		return 0, context.Cause(r.ctx)
 	}
+}
+
+// exists reports whether a name is taken, by whatever.
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
+}
+
+// createFile writes a file. Without over it takes no name that is taken, whoever was
+// first; with it the file of that name is replaced as a whole.
+func createFile(name string, content []byte, over bool) error {
+	if over {
+		return replaceFile(name, content)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fileExists(name)
+	} else if err != nil {
+		return badInput("%s: %w", sandbox.Echo(name), withoutPath(err))
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return badInput("%s: %w", sandbox.Echo(name), errors.Join(err, os.Remove(name)))
+	}
+	return nil
+}
+
+func replaceFile(name string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
+	if err != nil {
+		return badInput("%s: %w", sandbox.Echo(name), withoutPath(err))
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // under its own name it is gone by then
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return badInput("%s: %w", sandbox.Echo(name), err)
+	}
+	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/acas"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
@@ -44,6 +45,8 @@ type invocation struct {
 	// command believes to be watched.
 	service  func(acasapi.Config) (*acasapi.Client, error)
 	terminal bool
+	// groups adds the backend that makes sandboxes in a group on Azure.
+	groups bool
 }
 
 type result struct {
@@ -63,7 +66,7 @@ func (i invocation) run(t *testing.T, args ...string) result {
 		i.engine = sandboxtest.NewEngine(sandboxtest.Options{RunCode: sandboxtest.Script})
 	}
 	var stdout, stderr bytes.Buffer
-	code := cli.Main(i.ctx, cli.Env{
+	env := cli.Env{
 		Stdin: strings.NewReader(i.stdin), Stdout: &stdout, Stderr: &stderr, Environ: i.environ,
 		Service: i.service, Terminal: i.terminal,
 		Version: "1.2.3", Guests: map[string]string{"javascript": "sha256:" + strings.Repeat("0", 64)},
@@ -90,7 +93,11 @@ func (i invocation) run(t *testing.T, args ...string) result {
 				}, nil
 			},
 		}},
-	}, args)
+	}
+	if i.groups {
+		env.Backends[acas.Name] = cli.Backend{Declarations: acas.Declarations, Reach: inGroup}
+	}
+	code := cli.Main(i.ctx, env, args)
 	return result{stdout.String(), stderr.String(), code}
 }
 

@@ -136,6 +136,7 @@ there, and if not what is called nearly so.` + "\n\n" + azureHelp + "\n\n" + azu
 
 // prebuiltRow is one image of the catalogue.
 type prebuiltRow struct {
+	ID          string `json:"id,omitempty"`
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	State       string `json:"state,omitempty"`
@@ -159,12 +160,12 @@ func (a *app) imageCatalogue(ctx context.Context, o azure, args []string) error 
 		if err != nil {
 			return advise(err, sandbox.CodeServiceNotFound, wrongGroup)
 		}
-		c.Images = append(c.Images, prebuiltRow{image.Name, image.Description, image.State()})
+		c.Images = append(c.Images, prebuiltRow{image.ID, image.Name, image.Description, image.State()})
 	}
 	slices.SortFunc(c.Images, func(a, b prebuiltRow) int { return strings.Compare(a.Name, b.Name) })
 	if len(args) == 1 {
 		if c.Images, err = find(c.Images, args[0]); err != nil {
-			return &exit{ExitRefused, err}
+			return err
 		}
 	}
 	if a.format == "json" {

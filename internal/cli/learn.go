@@ -62,6 +62,7 @@ func (a *app) learnCommand() *cobra.Command {
 		Long:  learnLong + "\n\n" + learnExitHelp,
 		Example: `  sandboxctl learn events.jsonl
   sandboxctl learn events.jsonl --manifest manifest.json --workload report
+  sandboxctl learn events.jsonl --manifest manifest.json --workload report --facts facts.json
   sandboxctl learn events.jsonl --dir ./policies --workload sandbox_workload.report
   sandboxctl learn --run --manifest manifest.json --accept "$DIGEST" --workload report -- python3 report.py`,
 		Args: cobra.ArbitraryArgs,
@@ -151,18 +152,23 @@ func (a *app) place(ctx context.Context, o learnOptions) (*learn.Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, name, err := a.home(ctx, o)
+	m, name, err := a.home(ctx, o, book)
 	if err != nil {
 		return nil, err
 	}
 	at, err := learn.NewPlace(m, name, book.known())
-	return at, inInput(o.runs.manifest, err)
+	if err != nil {
+		return nil, inInput(o.runs.manifest, err)
+	}
+	at.Advise = book.advise
+	return at, nil
 }
 
-// home is the manifest that the workload is in, or would be, and its name there.
-func (a *app) home(ctx context.Context, o learnOptions) (manifest.Manifest, string, error) {
+// home is the manifest that the workload is in, or would be, and its name there. Facts
+// that a configuration gives it go into the book.
+func (a *app) home(ctx context.Context, o learnOptions, book factbook) (manifest.Manifest, string, error) {
 	if o.dir != "" {
-		return a.plannedWorkload(ctx, o)
+		return a.plannedWorkload(ctx, o, book)
 	}
 	b, err := a.readFile(o.runs.manifest, manifest.MaxDocument)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // plannedWorkload plans a configuration and finds a workload in it: in the manifest
 // that takes it up, or else alone with the policy that it is given.
-func (a *app) plannedWorkload(ctx context.Context, o learnOptions) (manifest.Manifest, string, error) {
+func (a *app) plannedWorkload(ctx context.Context, o learnOptions, book factbook) (manifest.Manifest, string, error) {
 	config, err := hclsource.Load(o.dir)
 	if err != nil {
 		return manifest.Manifest{}, "", &exit{ExitBadInput, err}
@@ -41,24 +41,31 @@ func (a *app) plannedWorkload(ctx context.Context, o learnOptions) (manifest.Man
 	if outcome.Plan == nil || len(config.Dropped()) > 0 {
 		return manifest.Manifest{}, "", badInput("%s is refused as it is; sandboxctl check says why", sandbox.Echo(o.dir))
 	}
-	return workloadIn(*outcome.Plan, o.runs.workload)
+	w, err := workloadIn(*outcome.Plan, o.runs.workload)
+	if err != nil {
+		return manifest.Manifest{}, "", err
+	}
+	if err := book.own(w.Spec.Backend, w.Facts); err != nil {
+		return manifest.Manifest{}, "", inInput(w.Address, &exit{ExitBadInput, err})
+	}
+	return homeOf(*outcome.Plan, w)
 }
 
 // workloadIn finds a workload of a plan by its address, all of it or without its
 // kind.
-func workloadIn(plan planjson.Plan, address string) (manifest.Manifest, string, error) {
+func workloadIn(plan planjson.Plan, address string) (planjson.Workload, error) {
 	var names []string
 	for _, w := range plan.Workloads {
 		if w.Address != address && label(w.Address) != address {
 			names = append(names, w.Address)
 			continue
 		}
-		if !w.Known.Everything() || len(w.Findings) > 0 || w.Policy == nil || !w.Policy.Known.Everything() || len(w.Policy.Findings) > 0 {
-			return manifest.Manifest{}, "", badInput("%s or its policy is not known before apply. Apply, and give the manifest.", w.Address)
+		if !w.Known.Everything() || !w.FactsKnown || len(w.Findings) > 0 || w.Policy == nil || !w.Policy.Known.Everything() || len(w.Policy.Findings) > 0 {
+			return planjson.Workload{}, badInput("%s or its policy is not known before apply. Apply, and give the manifest.", w.Address)
 		}
-		return homeOf(plan, w)
+		return w, nil
 	}
-	return manifest.Manifest{}, "", badInput("--workload %s: no such workload is planned; there are %s", sandbox.Echo(address), wordsOrNone(names))
+	return planjson.Workload{}, badInput("--workload %s: no such workload is planned; there are %s", sandbox.Echo(address), wordsOrNone(names))
 }
 
 func homeOf(plan planjson.Plan, w planjson.Workload) (manifest.Manifest, string, error) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/facts"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/golden"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -366,5 +367,46 @@ func TestLearnIsForAWorkloadOfAConfiguration(t *testing.T) {
 	got := invocation{environ: environ}.run(t, "learn", events, "--dir", refused, "--provider", plugin, "--workload", "report")
 	if got.code != cli.ExitBadInput || !strings.Contains(got.stderr, "sandboxctl check says") {
 		t.Errorf("exit code %d %s", got.code, got.both())
+	}
+}
+
+// A configuration brings its facts, and learn judges by them as check does.
+func TestLearnJudgesAConfigurationByTheFactsItGives(t *testing.T) {
+	t.Parallel()
+	plugin := provider(t)
+	d, err := facts.Lookup("acas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.IsolationEvidence.Kind = sandbox.EvidenceProbed
+	d.Guarantees = map[sandbox.Guarantee]sandbox.Evidence{}
+	for _, g := range sandbox.Guarantees() {
+		d.Guarantees[g] = sandbox.Evidence{Kind: sandbox.EvidenceProbed, Reference: "a test"}
+	}
+	b, err := manifest.EncodeDeclarations(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := directory(t, map[string]string{
+		"root/facts.json": string(b),
+		"root/main.tf": versions + strings.Replace(agents, `"documented"`, `"probed"`, 1) + rest + workload(`backend_facts = file("facts.json")
+  egress_mode = "allowlist"
+  egress_hosts = ["packages.example.org"]`),
+	})
+	environ := append(os.Environ(), "TF_CLI_CONFIG_FILE=/dev/null")
+	events := logged(t, through("pip", "packages.example.org", 443))
+	args := []string{"learn", events, "--dir", root, "--provider", plugin, "--workload", "report"}
+	if got := (invocation{environ: environ}).run(t, args...); got.code != cli.ExitAllowed {
+		t.Errorf("by its own facts: exit code %d\n%s", got.code, got.both())
+	}
+	shipped, err := facts.Lookup("acas")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = manifest.EncodeDeclarations(shipped); err != nil {
+		t.Fatal(err)
+	}
+	if got := (invocation{environ: environ}).run(t, append(args, "--facts", write(t, "shipped.json", b))...); got.code != cli.ExitRefused {
+		t.Errorf("by facts that were given: exit code %d\n%s", got.code, got.both())
 	}
 }

@@ -40,11 +40,13 @@ func (r *report) locate(target, source string) error {
 	return nil
 }
 
-// finder looks for findings in a configuration: by the address of a block, else by
-// the name of a workload or a policy that one block has.
+// finder looks for findings in a configuration: at the block that another names, by
+// the address of a block, else by the name of a workload or a policy that one block
+// has.
 func finder(config *hclsource.Config) func(item) (hclsource.Place, bool) {
 	return func(i item) (hclsource.Place, bool) {
-		for _, address := range []string{i.Address, i.Subject} {
+		referred, _ := config.Referred(i.Address, i.within)
+		for _, address := range []string{referred, i.Address, i.Subject} {
 			if p, ok := config.Locate(address, i.Path); ok {
 				return p, true
 			}

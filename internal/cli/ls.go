@@ -52,13 +52,14 @@ func (a *app) ls(ctx context.Context, o azure, labels []string) error {
 		return err
 	}
 	defer closed()
-	list := newListing(a, r, "sandboxes")
+	list, prebuilt := newListing(a, r, "sandboxes"), prebuiltNames{of: r}
 	for doc, err := range r.Sandboxes(ctx, filter) {
 		if err != nil {
 			return list.fail(advise(err, sandbox.CodeServiceNotFound, wrongGroup))
 		}
 		at, _ := r.ServiceTime()
 		row := rowOf(doc)
+		prebuilt.name(ctx, &row.Image)
 		if err := list.add(tableHead(), func() string { return row.line(at) }, row); err != nil {
 			return err
 		}

@@ -152,3 +152,29 @@ func TestWhatTheServiceSaysIsEscaped(t *testing.T) {
 		}
 	}
 }
+
+// The service tells of a prebuilt image by an id of its own, which the catalogue has.
+func TestASandboxOfThePrebuiltImageIsShownByTheImagesName(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.catalogue = []string{"python-3.13", "ubuntu"}
+	from := func(id string) func(*wire.Sandbox) {
+		return func(s *wire.Sandbox) { s.SourcesRef = &wire.SourcesRef{DiskImage: &wire.ImageRef{ID: id}} }
+	}
+	w.hold("sb-prebuilt", time.Hour, ours(), from("id-of-ubuntu"))
+	w.hold("sb-own", time.Hour, ours(), from("img-of-the-group"))
+	got := w.run(t, "ls")
+	for id, image := range map[string]string{"sb-prebuilt": " ubuntu ", "sb-own": " img-of-the-group "} {
+		for line := range strings.Lines(got.stdout) {
+			if strings.HasPrefix(line, id+" ") && !strings.Contains(line, image) {
+				t.Errorf("%s is not of%s:\n%s", id, image, got.both())
+			}
+		}
+		if got := w.run(t, "show", "--sandbox", id); got.code != cli.ExitAllowed || !strings.Contains(got.stdout, strings.TrimSpace(image)) {
+			t.Errorf("%s:\n%s", id, got.both())
+		}
+	}
+	if got := w.run(t, "image", "catalogue", "--format", "json"); !strings.Contains(got.stdout, `"id": "id-of-ubuntu"`) {
+		t.Errorf("the catalogue has no ids:\n%s", got.both())
+	}
+}

@@ -189,7 +189,7 @@ func (r *reapReport) begin() {
 		text += ", with " + r.filter.Filter()
 	}
 	if r.dryRun {
-		text += ": nothing is deleted"
+		text = "dry run, nothing is deleted: " + text
 	}
 	fmt.Fprintf(r.app.out, "%s\n%s\n\n", plaintext.Value(r.of.place()), plaintext.Value(text))
 }

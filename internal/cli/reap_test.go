@@ -143,7 +143,7 @@ func TestAGroupThatIsGoneIsNotAGroupWhoseSandboxesWereReaped(t *testing.T) {
 	w.exists = false
 	got := w.run(t, "reap", "--older-than", "2h")
 	golden.Check(t, *update, "reap-no-group", got.both())
-	if got.code != cli.ExitBadInput {
+	if got.code != cli.ExitRefused {
 		t.Errorf("exit code %d", got.code)
 	}
 

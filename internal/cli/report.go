@@ -66,6 +66,9 @@ type item struct {
 	// File and Line are where it stands in a configuration, where that is known.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitzero"`
+	// within is where the block at Address names the one that it is about, such as
+	// workloads["report"] of a manifest.
+	within string
 	// span is the columns and the end, as far as they are known.
 	span     hclsource.Place
 	Found    string `json:"found"`
@@ -219,7 +222,7 @@ func fold(items []item) []*several {
 	same := map[item]*several{}
 	for _, i := range items {
 		key := i
-		key.Name, key.Subject = "", ""
+		key.Name, key.Subject, key.within = "", "", ""
 		s, ok := same[key]
 		if !ok {
 			s = &several{item: i}

@@ -80,11 +80,12 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --manifest FILE --accept DIGEST --workload NAME [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program in a sandbox of an accepted manifest",
-		Long:  runLong + "\n\n" + runExitHelp,
+		Long:  runLong + "\n\n" + remoteHelp + " Without --group it is the manifest's.\n\n" + runExitHelp,
 		Example: `  sandboxctl run --manifest manifest.json --accept sha256:… --workload report -- report.js
   terraform output -raw manifest |
     sandboxctl run --manifest - --accept "$DIGEST" --workload report --file data.csv=in/data.csv -- report.js 2026
-  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py`,
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --file plot.py=plot.py -- python3 plot.py
+  sandboxctl run --manifest manifest.json --accept "$DIGEST" --workload chart --group team --emulator --endpoint-data https://localhost:8443 -- id`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return badInput("give the program after --\nsee %s --help", cmd.CommandPath())
@@ -94,6 +95,7 @@ func (a *app) runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runProgram(cmd.Context(), o, args) },
 	}
 	a.runtimeFlag(cmd)
+	a.remoteFlags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&o.manifest, "manifest", "", "the manifest, or - for standard input")
 	flags.StringArrayVar(&o.accept, "accept", nil, "a digest that the manifest may have (repeatable)")
@@ -157,7 +159,7 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 		err = errors.Join(err, stop(stopping))
 	}()
 	r, err := router.Open(ctx, router.Options{
-		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b},
+		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b}, Observer: warned{a},
 	})
 	if err != nil {
 		return inInput(o.manifest, err)
@@ -169,12 +171,35 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 	}()
 	attachment, err := r.Attach(ctx, o.workload)
 	if err != nil {
+		if errors.Is(err, sandbox.CodeNoBackend) {
+			spec, _ := unjudged(in.document, o.workload)
+			return offering(err, spec)
+		}
 		return err
 	}
 	for _, f := range attachment.Findings() {
 		fmt.Fprint(a.errs, block(itemOf(f), "warning"))
 	}
 	return a.call(ctx, attachment, o, in.program, in.uploads, &heard)
+}
+
+// offering says of a backend that the workload does not name which flag is at fault. A
+// workload that runs nowhere here is refused.
+func offering(err error, spec sandbox.Spec) error {
+	return &exit{ExitRefused, advise(err, sandbox.CodeNoBackend,
+		"leave out --backend, or name the one that the workload names: --backend "+spec.Backend)}
+}
+
+// warned says what is to be known about a sandbox that was just made.
+type warned struct{ app *app }
+
+// Observe is called before the program begins, on the goroutine that prints.
+func (w warned) Observe(event any) {
+	if acquired, ok := event.(router.SandboxAcquired); ok {
+		for _, f := range acquired.Findings {
+			fmt.Fprint(w.app.errs, block(itemOf(f), "warning"))
+		}
+	}
 }
 
 // start makes the backend, and has it tell of what its proxies decide where somebody
@@ -188,11 +213,18 @@ func (a *app) start(
 		return nil, nil, err
 	}
 	if !ok {
-		return nil, nil, sandbox.Finding{
+		err := sandbox.Finding{
 			Code: sandbox.CodeNoBackend, Path: sandbox.Path("backend"), Found: sandbox.Echo(name),
 			Required: "a backend that this binary runs: " + wordsOrNone(sortedKeys(a.env.Backends)),
 			Remedy:   "plan the workload for such a backend, or run it in a host of that backend's",
 		}.Refusal(nil)
+		if spec, known := unjudged(in.document, o.workload); known && name != spec.Backend {
+			return nil, nil, offering(err, spec)
+		}
+		return nil, nil, &exit{ExitRefused, err}
+	}
+	if b, _, err = a.reaching(ctx, name, b, in.groupOf()); err != nil {
+		return nil, nil, err
 	}
 	heard.first = b.FirstStart
 	switch {
@@ -220,7 +252,7 @@ func (a *app) call(ctx context.Context, at *router.Attachment, o runOptions, run
 		quiet()
 		for _, u := range uploads {
 			if err := s.WriteFile(ctx, u.path, bytes.NewReader(u.content), int64(len(u.content))); err != nil {
-				return inInput("--file "+u.flag, &exit{ExitBadInput, err})
+				return inInput("--file "+u.flag, err)
 			}
 		}
 		began = true
@@ -244,6 +276,7 @@ func (a *app) execute(
 		result = stopped.Result
 	}
 	if a.format == "json" {
+		ended := err == nil
 		var landed []output.Landed
 		switch {
 		case err != nil:
@@ -252,7 +285,7 @@ func (a *app) execute(
 		default:
 			landed, err = collect(ctx, s, spec, sink)
 		}
-		o.ran.fill(s, result, took, landed, err)
+		o.ran.fill(s, result, ended, took, landed, err)
 		return err
 	}
 	if printErr := a.printProgram(result, o.raw); printErr != nil {

@@ -106,7 +106,11 @@ func (a *app) printRefused(o runOptions, refused *refusals) error {
 	}
 	page := show.NewPage(0, len("refused "))
 	for _, r := range list {
-		page.Row("refused", r.Request+", "+show.Times(r.Count)+", "+string(r.Code))
+		text := r.Request + ", " + show.Times(r.Count) + ", " + string(r.Code)
+		if r.Change != "" {
+			text += ": " + r.Change
+		}
+		page.Line("refused " + text) // unbroken, to be pasted
 	}
 	if beside > 0 {
 		page.Row("refused", "others, "+show.Times(beside))
@@ -114,8 +118,19 @@ func (a *app) printRefused(o runOptions, refused *refusals) error {
 	if lost := refused.tally.Lost(); lost > 0 {
 		page.Row("note", learn.LostText(lost))
 	}
+	if len(list) > 0 || beside > 0 {
+		page.Row("", o.learning())
+	}
 	fmt.Fprint(a.errs, page.String())
 	return nil
+}
+
+// learning is how to get from refusals to an allowlist.
+func (o runOptions) learning() string {
+	if o.events != "" {
+		return "for the whole list: sandboxctl learn " + o.events + " --manifest " + o.manifest + " --workload " + o.workload
+	}
+	return "for the whole list run it again as sandboxctl learn --run, or with --events FILE for sandboxctl learn FILE"
 }
 
 // watcher puts the sandbox and the program beside each event.

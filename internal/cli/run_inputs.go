@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/explain"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
@@ -38,9 +40,6 @@ func (a *app) inputs(o runOptions, args []string) (in run, err error) {
 	if in.document, err = a.readFile(o.manifest, manifest.MaxDocument); err != nil {
 		return in, err
 	}
-	if in.program, err = a.programOf(in.document, o, args); err != nil {
-		return in, err
-	}
 	for _, pair := range o.files {
 		from, to, ok := strings.Cut(pair, "=")
 		if !ok || from == "" || to == "" {
@@ -59,14 +58,31 @@ func (a *app) inputs(o runOptions, args []string) (in run, err error) {
 		}
 		in.accept = append(in.accept, digest)
 	}
-	return in, nil
+	if err := in.named(o); err != nil {
+		return in, err
+	}
+	in.program, err = a.programOf(in.document, o, args)
+	return in, err
+}
+
+// named refuses a workload that an accepted manifest does not have, before anything is
+// taken for a program. Of a manifest that is not accepted the router says so first.
+func (in run) named(o runOptions) error {
+	m, err := manifest.Parse(in.document)
+	if err != nil || !slices.Contains(in.accept, manifest.DigestOf(in.document)) {
+		return nil //nolint:nilerr // the router says what is wrong
+	}
+	return inInput("--workload "+sandbox.Echo(o.workload), explain.HasWorkload(m, o.workload))
 }
 
 // programOf is a command of the sandbox for a workload that has nothing else, and
 // a file of this machine otherwise.
 func (a *app) programOf(document []byte, o runOptions, args []string) (program, error) {
 	spec, known := unjudged(document, o.workload)
-	if can := spec.RequiredCapabilities(); known && can.Has(sandbox.CapabilityExec) && !can.Has(sandbox.CapabilityRunCode) {
+	if !known {
+		return neverRun, nil
+	}
+	if can := spec.RequiredCapabilities(); can.Has(sandbox.CapabilityExec) && !can.Has(sandbox.CapabilityRunCode) {
 		return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
 			return s.Exec(ctx, sandbox.Command{Args: args, Timeout: o.timeout})
 		}, nil
@@ -78,6 +94,12 @@ func (a *app) programOf(document []byte, o runOptions, args []string) (program, 
 	return func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error) {
 		return s.RunCode(ctx, sandbox.Program{Source: source, Args: args[1:], Timeout: o.timeout})
 	}, nil
+}
+
+// neverRun is the program of a manifest that no router opens, so that what is wrong with
+// the manifest is said, and not what is wrong with the program.
+func neverRun(context.Context, *sandbox.Session) (sandbox.ExecResult, error) {
+	return sandbox.ExecResult{}, badInput("the workload is not known")
 }
 
 // unjudged is what a manifest says of a workload before the router has judged its
@@ -101,7 +123,7 @@ func (a *app) backendFor(document []byte, o runOptions) string {
 		return spec.Backend
 	}
 	for _, name := range sortedKeys(a.env.Backends) {
-		if a.env.Backends[name].Probe == nil {
+		if b := a.env.Backends[name]; b.Probe == nil && b.Reach == nil {
 			return name
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 // ran is one run of a program as JSON.
 type ran struct {
-	Backend  string  `json:"backend"`
-	ExitCode int     `json:"exit_code"`
+	Backend string `json:"backend"`
+	// ExitCode is null where no program ended: it was never there, or was stopped.
+	ExitCode *int    `json:"exit_code"`
 	Seconds  float64 `json:"seconds"`
 	// What the program wrote. Bytes that are no UTF-8 stand in the other two, in
 	// base64.
@@ -22,8 +23,11 @@ type ran struct {
 	StderrBase64 []byte `json:"stderr_base64,omitempty"`
 	// Landed are the outputs that were collected.
 	Landed []landing `json:"landed"`
-	// Code is why the run did not end well, where that has a code.
-	Code sandbox.Code `json:"code,omitempty"`
+	// Code is why the run did not end well, where that has a code, and the others are
+	// what was found and what to do.
+	Code   sandbox.Code `json:"code,omitempty"`
+	Found  string       `json:"found,omitempty"`
+	Remedy string       `json:"remedy,omitempty"`
 	// Refused are the requests that the sandbox's proxy refused, the first few, and
 	// RefusedBeside is how many decisions are not among them.
 	Refused       []learn.Refusal `json:"refused"`
@@ -42,10 +46,16 @@ type landing struct {
 	Handle string `json:"handle"`
 }
 
-// fill notes a run, also one that failed.
-func (r *ran) fill(s *sandbox.Session, result sandbox.ExecResult, took time.Duration, landed []output.Landed, err error) {
+// fill notes a run, also one that failed. ended reports that the program came to an end
+// of its own.
+func (r *ran) fill(
+	s *sandbox.Session, result sandbox.ExecResult, ended bool, took time.Duration, landed []output.Landed, err error,
+) {
 	r.happened = true
-	r.Backend, r.ExitCode, r.Seconds = s.Info().Backend, result.ExitCode, took.Round(time.Millisecond).Seconds()
+	r.Backend, r.Seconds = s.Info().Backend, took.Round(time.Millisecond).Seconds()
+	if ended {
+		r.ExitCode = &result.ExitCode
+	}
 	r.Stdout, r.StdoutBase64 = textOrBytes(result.Stdout)
 	r.Stderr, r.StderrBase64 = textOrBytes(result.Stderr)
 	r.Landed = make([]landing, len(landed))
@@ -53,7 +63,7 @@ func (r *ran) fill(s *sandbox.Session, result sandbox.ExecResult, took time.Dura
 		r.Landed[i] = landing{l.Name, l.Size, l.Handle}
 	}
 	if refusal := sandbox.RefusalOf(err); refusal != nil {
-		r.Code = refusal.Code
+		r.Code, r.Found, r.Remedy = refusal.Code, refusal.Found, refusal.Remedy
 	}
 }
 

@@ -132,6 +132,28 @@ func TestACommandRunsWhereTheWorkloadRequiresExecAlone(t *testing.T) {
 	}
 }
 
+// A misspelt workload is that, and not a program that is not there.
+func TestAWorkloadIsLookedUpBeforeAProgramIsOpened(t *testing.T) {
+	t.Parallel()
+	path, digest := encode(t, runnable())
+	other := manifest.DigestOf([]byte("another"))
+	for name, row := range map[string]struct {
+		workload string
+		accept   manifest.Digest
+		code     int
+		says     string
+	}{
+		"misspelt":               {"helo", digest, cli.ExitBadInput, "required  one of \"report\"\n"},
+		"well spelt":             {"report", digest, cli.ExitBadInput, `"nosuch": no such file`},
+		"misspelt, not accepted": {"helo", other, cli.ExitRefused, " document.digest_mismatch at options.manifest\n"},
+	} {
+		got := run(t, "run", "--manifest", path, "--accept", string(row.accept), "--workload", row.workload, "--", "nosuch")
+		if got.code != row.code || !strings.Contains(got.stderr, row.says) {
+			t.Errorf("%s: exit code %d, want %d and %q\n%s", name, got.code, row.code, row.says, got.both())
+		}
+	}
+}
+
 func TestFlatOutputsAreNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	a := attempt{script: "write made.txt 1", out: t.TempDir(), args: []string{"--flat"}}
@@ -185,6 +207,16 @@ func TestARunAsJSONIsOneObject(t *testing.T) {
 			t.Errorf("%s: exit %d with %+v", row.name, got.code, o)
 		}
 	}
+	// No program ended, so there is no exit code to take for one that went well.
+	got := attempt{script: "loop", args: []string{"--format", "json", "--timeout", "10ms"}}.run(t)
+	var stopped struct {
+		ExitCode            *int `json:"exit_code"`
+		Code, Found, Remedy string
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &stopped); err != nil || got.code != cli.ExitProgram || stopped.ExitCode != nil ||
+		stopped.Code != "guest.timeout" || stopped.Found == "" || stopped.Remedy == "" || !strings.Contains(got.stdout, `"exit_code": null`) {
+		t.Errorf("a program that was stopped: exit %d, %v\n%s", got.code, err, got.both())
+	}
 	if got := (attempt{script: "out hello", args: []string{"--format", "json", "--raw"}}).run(t); got.code != cli.ExitBadInput || got.stdout != "" {
 		t.Errorf("raw JSON: exit %d\n%s", got.code, got.both())
 	}
@@ -212,11 +244,24 @@ func TestRunRefusesWhatThePlanWouldHave(t *testing.T) {
 		},
 		"a backend that this binary has not": {
 			attempt{manifest: with(runnable(), "report", func(s *sandbox.Spec) { s.Backend = "acas" })},
-			cli.ExitBadInput, " router.no_backend at backend\n",
+			cli.ExitRefused, " router.no_backend at backend\n",
 		},
 		"another workload": {attempt{args: []string{"--workload", "other"}}, cli.ExitBadInput, " router.workload_unknown"},
 		"another backend than the workload's": {
-			attempt{args: []string{"--backend", "wasm"}}, cli.ExitBadInput, " router.no_backend",
+			attempt{args: []string{"--backend", "wasm"}}, cli.ExitRefused, "remedy    leave out --backend, or name the one that the workload names: --backend memory\n",
+		},
+		"another backend that is here": {
+			attempt{
+				manifest: with(runnable(), "report", func(s *sandbox.Spec) { s.Backend = "acas" }), args: []string{"--backend", "memory"},
+			}, cli.ExitRefused, "remedy    leave out --backend, or name the one that the workload names: --backend acas\n",
+		},
+		"an upload for a workload that takes none": {
+			attempt{
+				manifest: with(runnable(), "report", func(s *sandbox.Spec) {
+					requires := sandbox.SetOf(sandbox.CapabilityRunCode, sandbox.CapabilityFilesOut)
+					s.Requires = &requires
+				}), args: []string{"--file", "/dev/null=x"},
+			}, cli.ExitRefused, "refused  --file /dev/null=x: ",
 		},
 		"a program that fails": {attempt{script: "err no\nexit 3"}, cli.ExitProgram, "exit code 3 after "},
 		"a program that makes nothing": {

@@ -81,6 +81,8 @@ func (a *app) showSandbox(ctx context.Context, o azure, id string) error {
 	}
 	at, _ := r.ServiceTime()
 	page := pageOf(doc, r.target(), at)
+	prebuilt := prebuiltNames{of: r}
+	prebuilt.name(ctx, &page.Image)
 	if a.format == "json" {
 		return a.printJSON(page)
 	}
@@ -97,7 +99,7 @@ func (r *reached) without(ctx context.Context, missing error) error {
 		}
 		break
 	}
-	return &exit{ExitRefused, advise(missing, sandbox.CodeServiceNotFound, "look for it with sandboxctl ls; a sandbox that was deleted is not found")}
+	return advise(missing, sandbox.CodeServiceNotFound, "look for it with sandboxctl ls; a sandbox that was deleted is not found")
 }
 
 func pageOf(doc wire.Sandbox, of target, at time.Time) sandboxPage {

@@ -143,8 +143,11 @@ func TestShowOfASandboxThatIsNotThere(t *testing.T) {
 	w.exists = false
 	got = w.run(t, "show", "--sandbox", "sb-9")
 	golden.Check(t, *update, "show-no-group", got.both())
-	if got.code != cli.ExitBadInput {
+	if got.code != cli.ExitRefused {
 		t.Errorf("without its group: exit code %d", got.code)
+	}
+	if got := w.run(t, "ls"); got.code != cli.ExitRefused || !strings.Contains(got.stderr, "service.not_found") {
+		t.Errorf("a list of no group: exit code %d\n%s", got.code, got.both())
 	}
 	w.exists = true
 	w.fail(http.MethodGet, "/sandboxes/*", 1, says(http.StatusOK, `{"id":"sb-8","state":"Running"}`))

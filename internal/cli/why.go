@@ -43,7 +43,8 @@ func (a *app) whyCommand() *cobra.Command {
 		Long:  whyLong + "\n\n" + whyExitHelp,
 		Example: `  sandboxctl why --manifest manifest.json --host cdn.example.net
   sandboxctl why --manifest manifest.json --workload report --host api.example.com --method GET --path /v1/items
-  tail -n 1 events.jsonl | sandboxctl why --manifest manifest.json --event -`,
+  tail -n 1 events.jsonl | sandboxctl why --manifest manifest.json --event -
+  sandboxctl why --manifest manifest.json --host cdn.example.net --facts facts.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.methodGiven, o.pathToo = cmd.Flags().Changed("method"), cmd.Flags().Changed("path")
@@ -97,7 +98,7 @@ func (a *app) why(o whyOptions) (explain.Answer, error) {
 		o.workload = event.Sandbox.Workload
 	}
 	answer, err := explain.Why(m, explain.Question{
-		Request: request, Workload: o.workload, Backends: book.known(),
+		Request: request, Workload: o.workload, Backends: book.known(), Advise: book.advise,
 	})
 	if err != nil {
 		return answer, inInput(o.manifest, &exit{ExitBadInput, err})

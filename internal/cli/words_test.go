@@ -73,7 +73,7 @@ func TestHelpIsShortAndSaysTheExitCodes(t *testing.T) {
 	t.Parallel()
 	got := run(t, "--help")
 	golden.Check(t, *update, "help", got.both())
-	for _, command := range []string{"check", "run", "why", "learn", "diff", "ls", "reap"} {
+	for _, command := range []string{"check", "run", "why", "learn", "diff", "ls", "reap", "import"} {
 		if got := run(t, command, "--help"); !strings.Contains(got.stdout, "Exit codes:") || got.code != 0 {
 			t.Errorf("%s: %s", command, got.both())
 		}

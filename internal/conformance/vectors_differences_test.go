@@ -297,6 +297,11 @@ var differences = []difference{
 		"a uid is told in ASCII digits; an answer in others is none, and leaves the user undecided",
 		"behaviour H30, H32; sandbox.UserRule",
 	},
+	{
+		"dead sandbox, remembered image", "acas_names", deadThenRemembered,
+		"an engine looks for a sandbox and makes it in one step, so the one that takes a dead one's place is asked itself",
+		"behaviour H31; sandbox/backend, Acquire",
+	},
 
 	// paths
 

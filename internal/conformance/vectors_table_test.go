@@ -78,8 +78,7 @@ var pending = []waiting{
 	{file: "paths", ops: []string{"tar"}, reason: "stat through a container archive", with: "sandbox/backend/docker"},
 	{file: "paths", ops: []string{"run_layout"}, reason: "files of one host-tool run", with: "sandbox/hosttool"},
 	{file: "registry", reason: "host tools", with: "sandbox/hosttool"},
-	{file: "acas_names", ops: acasPending(), reason: "names, labels, images, guest gate and disposal on ACAS", with: "sandbox/backend/acas"},
-	{file: "acas_names", covers: remembered, reason: "what is remembered of guests' users, and what becomes of refused ones", with: "sandbox/backend/acas"},
+	{file: "acas_names", ops: acasPending(), reason: "names, labels, images and disposal on ACAS", with: "sandbox/backend/acas"},
 	{file: "docker_names", reason: "names and labels on Docker, required not to collide", with: "sandbox/backend/docker"},
 }
 

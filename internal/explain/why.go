@@ -65,6 +65,24 @@ type Question struct {
 	// Backends are the declarations by which the workloads are judged as a router
 	// would. Nil judges none of them: then only the rules count.
 	Backends []sandbox.Declarations
+	// Advise, where there is one, gives a finding the remedy that the asker can take.
+	Advise Advice
+}
+
+// Advice gives a finding a remedy that fits where it is read.
+type Advice func(sandbox.Finding) sandbox.Finding
+
+// Reason is why a workload is denied, in one line: the place and what was found. Where
+// no edit of rules mends it, what does is said too.
+func (a Advice) Reason(f sandbox.Finding) string {
+	text := f.Locator() + ": " + f.Found
+	if _, ok := policy.IsReliedOn(f); !ok {
+		return text
+	}
+	if a != nil {
+		f = a(f)
+	}
+	return text + ", on which the plan relied; " + f.Remedy
 }
 
 // Why answers for one workload of a manifest, or for each. The manifest was parsed,
@@ -186,7 +204,7 @@ func (q *asking) reasons(asks policy.Case) []string {
 	var texts []string
 	for _, f := range findings {
 		if f.Verdict != sandbox.Allow {
-			texts = append(texts, f.Locator()+": "+f.Found)
+			texts = append(texts, q.Advise.Reason(f))
 		}
 	}
 	return texts

@@ -34,7 +34,7 @@ func (c *Config) Dropped() []Dropped {
 	for _, dir := range c.Dirs {
 		m := c.modules[dir]
 		for _, b := range m.blocks {
-			s := all.of(b)
+			s := all.of(b.kind)
 			if s == nil {
 				continue
 			}
@@ -46,6 +46,39 @@ func (c *Config) Dropped() []Dropped {
 		}
 	}
 	return t.found
+}
+
+// DroppedFrom is [Config.Dropped] for the written-out attributes of one block, as a
+// plan's JSON has them: with what Terraform has dropped from the values of the plan.
+func DroppedFrom(kind string, attributes map[string]any) []sandbox.Finding {
+	s := newShapes().of(kind)
+	if s == nil {
+		return nil
+	}
+	var found []sandbox.Finding
+	for _, name := range sortedKeys(attributes) {
+		found = append(found, droppedValue(attributes[name], s.names[name], sandbox.Path(name))...)
+	}
+	return found
+}
+
+// droppedValue holds a value to a shape, which is never deeper than the shapes are.
+func droppedValue(v any, s *shape, path sandbox.FieldPath) (found []sandbox.Finding) {
+	object, ok := v.(map[string]any)
+	if !ok || s == nil {
+		return nil
+	}
+	for _, name := range sortedKeys(object) {
+		switch inner, known := s.names[name]; {
+		case s.names == nil:
+			found = append(found, droppedValue(object[name], s.element, path.Append(sandbox.MapKey(name)))...)
+		case !known:
+			found = append(found, unknownName(name, s, path))
+		default:
+			found = append(found, droppedValue(object[name], inner, path.Append(sandbox.Attr(name)))...)
+		}
+	}
+	return found
 }
 
 func (b *block) address() string {

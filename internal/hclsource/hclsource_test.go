@@ -161,3 +161,32 @@ func FuzzDroppedEnds(f *testing.F) {
 		}
 	})
 }
+
+// A manifest takes up objects that are written elsewhere, in its own module.
+func TestABlockIsFoundByTheOneThatNamesIt(t *testing.T) {
+	t.Parallel()
+	config, err := tree(t, map[string]string{
+		"root/a.tf": required + `module "m" { source = "../child" }`,
+		"child/a.tf": `
+resource "sandbox_policy" "p" {}
+resource "sandbox_workload" "w" { for_each = { a = 1 } }
+resource "sandbox_manifest" "hosts" {
+  policy    = sandbox_policy.p
+  workloads = { one = sandbox_workload.w["a"], all = merge({}, sandbox_workload.w), gone = sandbox_workload.gone }
+}`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"policy": "module.m.sandbox_policy.p", `workloads["one"]`: "module.m.sandbox_workload.w",
+		`workloads["all"]`: "", `workloads["gone"]`: "", `workloads["other"]`: "", "other": "", "": "",
+	} {
+		if got, ok := config.Referred("module.m.sandbox_manifest.hosts", path); ok != (want != "") || ok && got != want {
+			t.Errorf("%s: %q, %v, want %q", path, got, ok, want)
+		}
+	}
+	if got, ok := config.Referred("sandbox_manifest.hosts", "policy"); ok {
+		t.Errorf("of a block that is not there: %q", got)
+	}
+}

@@ -1,6 +1,8 @@
 package hclsource
 
 import (
+	"strings"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
@@ -40,6 +42,27 @@ func (c *Config) Locate(address, path string) (Place, bool) {
 		e = inner
 	}
 	return c.placeOf(at), true
+}
+
+// Referred is the block that an attribute of another is, such as the workload that a
+// manifest takes up: what is written at the path names it and nothing else.
+func (c *Config) Referred(address, path string) (string, bool) {
+	b := c.block(address)
+	steps, ok := pathSteps(path)
+	if b == nil || !ok || len(steps) == 0 {
+		return "", false
+	}
+	e := b.attributes[steps[0].name]
+	for _, step := range steps[1:] {
+		e = elementOf(e, step)
+	}
+	to, ok := traversal(e)
+	if !ok || len(to) < 2 {
+		return "", false
+	}
+	at := strings.LastIndex(address, b.address())
+	referred := address[:max(at, 0)] + to[0].name + "." + to[1].name
+	return referred, c.block(referred) != nil
 }
 
 // Named finds the one block of a kind that is called name, or whose attribute name

@@ -1,6 +1,7 @@
 package hclsource_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +131,50 @@ func TestABackendIsBlankedWithoutMovingALine(t *testing.T) {
 	}
 	if _, err := hclsource.WithoutBackend([]byte(`{"terraform":{"required_version":"1"}}`), "a.tf.json"); err != nil {
 		t.Error(err)
+	}
+}
+
+// What lives in a cloud has objects inside too, from which Terraform drops names.
+func TestADroppedNameIsFoundInARemoteObject(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string][]string{"digset": {"a.tf:4 image.digset"}, "digest": nil} {
+		got := dropped(t, map[string]string{"root/a.tf": `
+resource "sandbox_disk_image" "tool" {
+  group = "g"
+  image = { reference = "registry.example.com/tool:1", ` + word + ` = "sha256:0" }
+}`})
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestADroppedNameIsFoundInValuesAsAPlanHasThem(t *testing.T) {
+	t.Parallel()
+	image := func(word string) map[string]any {
+		return map[string]any{"image": map[string]any{"reference": "registry.example.com/tool:1", word: "x"}}
+	}
+	rules := func(word string) map[string]any {
+		return map[string]any{"workloads": map[string]any{"w": map[string]any{"egress_rules": map[string]any{"r": map[string]any{word: nil}}}}}
+	}
+	for name, row := range map[string]struct {
+		kind       string
+		attributes map[string]any
+		want       string
+	}{
+		"an image":                            {"sandbox_disk_image", image("digset"), "image.digset"},
+		"an image, well spelt":                {"sandbox_disk_image", image("digest"), ""},
+		"deep in a manifest":                  {"sandbox_manifest", rules("method"), `workloads["w"].egress_rules["r"].method`},
+		"deep, well spelt":                    {"sandbox_manifest", rules("methods"), ""},
+		"of somebody else":                    {"sandbox_other", image("digset"), ""},
+		"an attribute that is no object here": {"sandbox_disk_image", map[string]any{"labels": map[string]any{"digset": "x"}}, ""},
+	} {
+		got := ""
+		for _, f := range hclsource.DroppedFrom(row.kind, row.attributes) {
+			got += f.Path.String()
+		}
+		if got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func mapOf(element *shape) *shape { return &shape{noun: "a map", element: elemen
 // shapes are the objects of this provider. A test holds their names to the
 // published schema of the documents, and one to the provider's own schema.
 type shapes struct {
-	policy, workload, manifest *shape
+	policy, workload, manifest, diskImage *shape
 }
 
 func newShapes() shapes {
@@ -56,19 +56,24 @@ func newShapes() shapes {
 	workload.names["policy"] = policy
 	manifest := objectOf("a manifest", []string{"generation", "document", "digest"}, map[string]*shape{
 		"policy": policy, "workloads": mapOf(workload),
+		"group": objectOf("a group", []string{"id", "endpoint", "location"}, nil),
 	})
-	return shapes{policy: policy, workload: workload, manifest: manifest}
+	diskImage := &shape{noun: "a disk image", names: map[string]*shape{"image": workload.names["image"]}}
+	return shapes{policy: policy, workload: workload, manifest: manifest, diskImage: diskImage}
 }
 
-// of is the shape of a block's own attributes, nil for blocks of others.
-func (s shapes) of(b *block) *shape {
-	switch b.kind {
+// of is the shape of a block's own attributes, nil for blocks of others and for those
+// that have no objects inside. An attribute of a block itself is Terraform's to refuse.
+func (s shapes) of(kind string) *shape {
+	switch kind {
 	case "sandbox_policy":
 		return s.policy
 	case "sandbox_workload", "sandbox_capability_check":
 		return s.workload // the data source takes what the resource takes
 	case "sandbox_manifest":
 		return s.manifest
+	case "sandbox_disk_image":
+		return s.diskImage
 	default:
 		return nil
 	}

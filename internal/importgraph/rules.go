@@ -67,7 +67,7 @@ func Arrows() []Arrow {
 			Own: join(host, []string{
 				"internal/backend/facts", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/acasemu/listener",
 				"internal/plaintext", "internal/show",
-				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/explain", "internal/learn",
+				"internal/planjson", "internal/hclsource", "internal/tfplan", "internal/translate", "internal/adopt", "internal/explain", "internal/learn",
 				"internal/conformance", "sandbox/egress/eventlog",
 			}),
 			Libraries: join(commands, documents, findings),
@@ -87,7 +87,16 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/planjson", Own: []string{"sandbox"}, Libraries: documents},
 		{Tree: "internal/hclsource", Own: []string{"sandbox", "internal/backend/facts"}, Libraries: terraformSource},
-		{Tree: "internal/translate", Own: decision, Libraries: join(terraformSource, otherTools)},
+		{Tree: "internal/hcltext", Own: []string{"internal/plaintext"}, Libraries: terraformSource},
+		{
+			// What exists already, as configuration.
+			Tree: "internal/adopt",
+			Own: join(vocabulary, []string{
+				"internal/backend/acasapi", "internal/backend/acasegress", "internal/hcltext", "internal/translate",
+			}),
+			Libraries: terraformSource,
+		},
+		{Tree: "internal/translate", Own: join(decision, []string{"internal/hcltext"}), Libraries: join(terraformSource, otherTools)},
 		{Tree: "internal/tfplan", Own: []string{"sandbox", "internal/planjson", "internal/hclsource"}},
 
 		// The vocabulary, the documents and the decision.
@@ -216,20 +225,26 @@ func Arrows() []Arrow {
 		},
 		{Tree: "internal/startup/bare", Libraries: terraformSDK}, // the provider that ours is measured beside
 		{
-			Tree: "internal/planbench", Own: []string{"internal/provider"},
+			Tree: "internal/planbench", Own: []string{"internal/provider", "internal/terraformtest", "internal/backend/acasemu", "internal/backend/acasemu/listener"},
 			TestLibraries: join(terraformSDK, []string{"github.com/hashicorp/go-plugin", "github.com/hashicorp/go-hclog"}),
 		},
 		{Tree: "internal/planbench/bare", Own: []string{"internal/provider"}, Libraries: terraformSDK},
+
+		{Tree: "internal/terraformtest", Libraries: terraformSDK, Testing: true},
+		{
+			Tree: "internal/killapply", Own: []string{"internal/terraformtest", "internal/backend/acasapi", "internal/backend/acasemu"},
+		},
 
 		// Registries of images, for plans.
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
 
 		// Terraform.
+		{Tree: "internal/unfinished", Libraries: stateFile},
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{
 				"sandbox/manifest", "internal/backend/acasapi", "internal/backend/acasegress", "internal/backend/acasemu", "internal/backend/facts",
-				"internal/backend/prebuilt", "internal/imageregistry",
+				"internal/backend/prebuilt", "internal/imageregistry", "internal/unfinished",
 			}),
 			Libraries: join(terraformSDK, terraformSource, azure, images, waiting),
 			TestLibraries: []string{

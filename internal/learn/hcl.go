@@ -96,7 +96,7 @@ func between(first, last time.Time) string {
 // text says what the events are.
 func (e Events) text() string {
 	if e.Read == 0 {
-		return "There are no events."
+		return "There are no events, so there is nothing to learn: leave the rules as they are."
 	}
 	return "Learnt from " + events(e.Read) + ", " + between(e.First, e.Last) + ": " + show.Count(e.Allowed) + " let through, " +
 		show.Count(e.Refused) + " refused."

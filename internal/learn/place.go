@@ -18,6 +18,8 @@ type Place struct {
 	Workload string
 	// Backends are the declarations by which it is judged.
 	Backends []sandbox.Declarations
+	// Advise gives findings the remedies that whoever asks can take; it may be nil.
+	Advise explain.Advice
 
 	judge *policy.Judge
 }
@@ -137,7 +139,7 @@ func (p *Place) decide(m manifest.Manifest) (verdict sandbox.Verdict, reasons []
 		if f.Verdict == sandbox.Allow {
 			continue
 		}
-		text := f.Locator() + ": " + f.Found
+		text := p.Advise.Reason(f)
 		if f.Witness != "" && !strings.Contains(f.Found, f.Witness) {
 			text += "; " + f.Witness + " would become reachable"
 		}

@@ -22,8 +22,9 @@ const (
 // Proposal is what events would have an allowlist say.
 type Proposal struct {
 	Events Events `json:"events"`
-	// Mode is closed where nothing is left to allow.
-	Mode sandbox.EgressMode `json:"egress_mode"`
+	// Mode is closed where nothing is left to allow, and left out where there was
+	// nothing to learn from.
+	Mode sandbox.EgressMode `json:"egress_mode,omitzero"`
 	// Groups are the rules by the programs that need them, those that are needed most
 	// first. Together they admit every request that was seen and could be admitted,
 	// and without any one of them one of those would be refused.
@@ -116,9 +117,15 @@ type NotOffered struct {
 	Programs []string `json:"programs,omitempty"`
 }
 
-// Propose makes the proposal. Without a place there is no workload to start from:
+// Propose makes the proposal. From no events there is none: that nobody was heard to ask
+// is no reason to close anything. Without a place there is no workload to start from:
 // what was let through is then learnt from the events alone.
 func Propose(t *Tally, at *Place) (Proposal, error) {
+	if t.events == 0 {
+		p := Proposal{Events: t.counted(), Groups: []Group{}, Unused: []Unused{}, NotOffered: []NotOffered{}, Suggestions: []Suggestion{}}
+		p.HCL = comment(p.Events.text())
+		return p, nil
+	}
 	could, not := t.sorted()
 	if at != nil {
 		could, not = at.withoutNever(could, not)

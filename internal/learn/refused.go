@@ -9,6 +9,9 @@ type Refusal struct {
 	Request string       `json:"request"`
 	Code    sandbox.Code `json:"code"`
 	Count   int64        `json:"count"`
+	// Change is the smallest addition to the rules that would admit it, empty where none
+	// does.
+	Change string `json:"change,omitempty"`
 }
 
 // Refused are the requests that were refused, those that were asked for most first and
@@ -24,7 +27,7 @@ func (t *Tally) Refused(n int) (list []Refusal, beside int64) {
 		switch {
 		case count == 0:
 		case len(list) < n:
-			list = append(list, Refusal{s.text(), code, count})
+			list = append(list, Refusal{s.text(), code, count, s.change})
 		default:
 			beside = saturated(beside, count)
 		}

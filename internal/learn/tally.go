@@ -78,6 +78,7 @@ type seen struct {
 	// reason; code is the last of those reasons.
 	ruled, failed int64
 	code          sandbox.Code
+	change        string   // that would have admitted it, as the proxy said
 	programs      []string // sorted
 	first, last   time.Time
 }
@@ -125,7 +126,9 @@ func (t *Tally) Add(e eventlog.Entry) {
 	case e.Allowed:
 		s.allowed = saturated(s.allowed, n)
 	case e.Code == sandbox.CodeEgressDenied:
-		s.ruled = saturated(s.ruled, n)
+		if s.ruled = saturated(s.ruled, n); len(e.Change) <= maxText {
+			s.change = e.Change
+		}
 	default:
 		s.failed, s.code = saturated(s.failed, n), e.Code
 	}

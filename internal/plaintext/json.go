@@ -18,7 +18,7 @@ func JSON(text []byte) []byte {
 		switch {
 		case r == '#' && i > 0 && text[i-1] == '#':
 			b.WriteString(`\u0023`)
-		case r == '\n' || shown(r):
+		case r == '\n' || Shown(r):
 			b.Write(text[i : i+size])
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

@@ -34,7 +34,7 @@ func line(text string, keepTabs bool) string {
 			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case r == '\t' && keepTabs:
 			b.WriteByte('\t')
-		case shown(r):
+		case Shown(r):
 			b.WriteRune(r)
 		default:
 			b.WriteString(escape(r))
@@ -51,18 +51,18 @@ func clean(text string, keepTabs bool) bool {
 				return false
 			}
 		}
-		if !shown(r) && (r != '\t' || !keepTabs) {
+		if !Shown(r) && (r != '\t' || !keepTabs) {
 			return false
 		}
 	}
 	return true
 }
 
-// shown reports whether a character may be printed as it is: a letter, mark,
+// Shown reports whether a character may be printed as it is: a letter, mark,
 // number, sign or the plain space, and one that leaves something to see. That
 // excludes control characters, bidi controls, other kinds of space, private and
 // unassigned ones, and what Unicode says a renderer should ignore.
-func shown(r rune) bool {
+func Shown(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= ' ' && r != 0x7f
 	}

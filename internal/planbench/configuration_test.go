@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/terraformtest"
 )
 
 // size is how much a generated configuration holds.
@@ -27,7 +29,7 @@ const (
 func configuration(n size, f form) map[string]string {
 	const asked = 3
 	files := map[string]string{
-		"requirements.tf": "terraform {\n  required_providers {\n    sandbox = { source = \"" + address + "\" }\n  }\n}\n",
+		"requirements.tf": terraformtest.Requirements,
 	}
 	for i := range n.policies {
 		files[fmt.Sprintf("w%d.tf", i)] = fmt.Sprintf(`resource "sandbox_policy" "p%[1]d" {

@@ -1,7 +1,7 @@
 // Package planbench measures what the provider adds to `terraform validate` and
-// `terraform plan` of many policies and workloads: the same configuration, under
-// the real terraform, beside a bare provider that has the very same schemas and
-// decides nothing (package bare).
+// `terraform plan` of many policies and workloads, and to `plan` and `apply` of many
+// groups with images: the same configuration, under the real terraform, beside a bare
+// provider that has the very same schemas and decides nothing (package bare).
 //
 // Most of the time is Terraform's own and the framework's, and both grow with the
 // schema. The ratio is therefore what the decision costs, and the absolute time

@@ -1,13 +1,9 @@
 package planbench_test
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -17,16 +13,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
-	tfaddr "github.com/hashicorp/terraform-registry-address"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/provider"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/terraformtest"
 )
 
 const (
-	module  = "github.com/sandbox-iac/terraform-provider-sandbox"
-	address = string(tfaddr.DefaultProviderRegistryHost) + "/sandbox-iac/" + provider.TypeName
-	// deadline bounds one command.
-	deadline = 10 * time.Minute
+	module  = terraformtest.Module
+	address = terraformtest.Address
 )
 
 // terraform is the real command line with one provider.
@@ -35,30 +29,12 @@ type terraform struct {
 	env    []string
 }
 
-// command finds the command line that the acceptance tests use as well.
-func command(tb testing.TB) string {
-	tb.Helper()
-	binary, err := exec.LookPath(cmp.Or(os.Getenv("TF_ACC_TERRAFORM_PATH"), "terraform"))
-	if err != nil {
-		tb.Skip("no terraform on PATH")
-	}
-	return binary
-}
-
 // withBinary is terraform with the provider that pkg builds. It needs no init,
 // since it is told where the provider is.
 func withBinary(tb testing.TB, pkg string) terraform {
 	tb.Helper()
-	command := command(tb)
-	dir := tb.TempDir()
-	run(tb, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-ldflags", "-s -w",
-		"-o", filepath.Join(dir, "terraform-provider-"+provider.TypeName), pkg)
-	settings := filepath.Join(dir, "cli.tfrc")
-	text := "provider_installation {\n  dev_overrides {\n    \"" + address + "\" = \"" + filepath.ToSlash(dir) + "\"\n  }\n  direct {}\n}\n"
-	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return terraform{command, []string{"TF_CLI_CONFIG_FILE=" + settings}}
+	command := terraformtest.Command(tb)
+	return terraform{command, terraformtest.Overrides(tb, terraformtest.Build(tb, pkg))}
 }
 
 // silenced is t with a provider that logs nothing.
@@ -71,7 +47,7 @@ func (t terraform) silenced() terraform {
 // profile.
 func withServed(tb testing.TB) terraform {
 	tb.Helper()
-	command := command(tb)
+	command := terraformtest.Command(tb)
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, closed, failed := make(chan *plugin.ReattachConfig), make(chan struct{}), make(chan error, 1)
 	go func() {
@@ -110,23 +86,7 @@ type cost struct {
 func (t terraform) measure(tb testing.TB, dir string, args ...string) cost {
 	tb.Helper()
 	began := time.Now()
-	state := run(tb, append(slices.Clip(t.env), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"),
+	state := terraformtest.Run(tb, append(slices.Clip(t.env), "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1"),
 		t.binary, append([]string{"-chdir=" + dir}, args...)...)
 	return cost{time.Since(began), state.UserTime() + state.SystemTime()}
-}
-
-// run runs a command to a good end. What it prints is dropped but for what went
-// wrong.
-func run(tb testing.TB, env []string, name string, args ...string) *os.ProcessState {
-	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Env = append(cmd.Environ(), env...)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	if err := cmd.Run(); err != nil {
-		tb.Fatalf("%v: %v\n%s", cmd.Args, err, complaints.Bytes()[:min(complaints.Len(), 2000)])
-	}
-	return cmd.ProcessState
 }

@@ -41,6 +41,8 @@ type Plan struct {
 	Workloads []Workload
 	// Policies counts the policies that stay or come.
 	Policies int
+	// Written are the blocks of this provider as the configuration has them.
+	Written []Written
 }
 
 // Manifest is one planned sandbox_manifest.
@@ -140,17 +142,11 @@ func Read(r io.Reader) (Plan, error) {
 
 func read(d *jsontext.Decoder) (Plan, error) {
 	var p Plan
-	if token, err := d.ReadToken(); err != nil {
-		return p, err
-	} else if token.Kind() != '{' {
+	if d.PeekKind() != '{' {
 		return p, errors.New("not an object")
 	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return p, err
-		}
-		switch name.String() {
+	err := members(d, func(name string) (err error) {
+		switch name {
 		case "format_version":
 			err = json.UnmarshalDecode(d, &p.FormatVersion)
 		case "terraform_version":
@@ -161,6 +157,8 @@ func read(d *jsontext.Decoder) (Plan, error) {
 			complete := true
 			err = json.UnmarshalDecode(d, &complete)
 			p.Incomplete = !complete
+		case "configuration":
+			p.Written, err = readConfiguration(d)
 		case "resource_changes":
 			err = each(d, p.add)
 		case "deferred_changes":
@@ -173,11 +171,9 @@ func read(d *jsontext.Decoder) (Plan, error) {
 		default:
 			err = d.SkipValue()
 		}
-		if err != nil {
-			return p, err
-		}
-	}
-	if _, err := d.ReadToken(); err != nil {
+		return err
+	})
+	if err != nil {
 		return p, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {

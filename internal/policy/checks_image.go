@@ -140,19 +140,50 @@ func (q *question) userWithin(l *compiledLayer, img sandbox.Image, rule sandbox.
 		q.wait(path, "image.user", "whether "+l.Source+" permits it")
 		return
 	}
-	user := guestUser(img)
-	switch {
-	case rule.User == sandbox.ImageUserRoot && user.IsRoot():
-	case rule.User == sandbox.ImageUserNonRoot && user.IsOther():
-		if user.RootGroup() {
-			q.warn(sandbox.CodeImageUserRootGroup, path, user.String()+" in root's group",
-				l.Source+" wants "+rule.User.String()+", which the user is and its group is not",
-				"give the image a group of its own, such as 1000:1000, if it needs nothing of root's")
-		}
-	default:
-		q.deny(sandbox.CodeImageUserDenied, path, user.String(), rule.User.String()+", by "+l.Source,
-			"use an image whose user is known to be "+rule.User.String())
+	if finding, found := userFinding(l.Source, rule.User, guestUser(img)); found {
+		q.say(finding)
 	}
+}
+
+// userFinding is what a policy's rule about an image's user has to say of a user,
+// if anything.
+func userFinding(source string, rule sandbox.ImageUser, user sandbox.GuestUser) (sandbox.Finding, bool) {
+	path := sandbox.Path("image", "user")
+	switch {
+	case rule <= sandbox.ImageUserAny || rule == sandbox.ImageUserRoot && user.IsRoot():
+		return sandbox.Finding{}, false
+	case rule == sandbox.ImageUserNonRoot && user.IsOther():
+		return sandbox.Finding{
+			Verdict: sandbox.Allow, Code: sandbox.CodeImageUserRootGroup, Path: path,
+			Found:    user.String() + " in root's group",
+			Required: source + " wants " + rule.String() + ", which the user is and its group is not",
+			Remedy:   "give the image a group of its own, such as 1000:1000, if it needs nothing of root's",
+		}, user.RootGroup()
+	default:
+		return sandbox.Finding{
+			Verdict: sandbox.Deny, Code: sandbox.CodeImageUserDenied, Path: path, Found: user.String(),
+			Required: rule.String() + ", by " + source, Remedy: "use an image whose user is known to be " + rule.String(),
+		}, true
+	}
+}
+
+// BoundsUser reports whether a policy in force has a rule about the user that an
+// image runs as, so that a guest is asked for its own.
+func (p *CompiledPolicy) BoundsUser() bool {
+	return slices.ContainsFunc(p.layers, func(l compiledLayer) bool { return l.Policy.Images.User > sandbox.ImageUserAny })
+}
+
+// UserFindings is what the policies in force say of the user that a guest turned
+// out to have. It is the rule that a plan asks about the image's configured user.
+func (p *CompiledPolicy) UserFindings(user sandbox.GuestUser) []sandbox.Finding {
+	var findings []sandbox.Finding
+	for i := range p.layers {
+		l := &p.layers[i]
+		if f, found := userFinding(l.Source, l.Policy.Images.User, user); found {
+			findings = append(findings, f)
+		}
+	}
+	return findings
 }
 
 // guestUser is the image's user. Text that is none is reported where the spec is

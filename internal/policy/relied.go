@@ -1,6 +1,12 @@
 package policy
 
-import "github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
+)
 
 // Relied are the guarantees on which admitting a workload on a backend rests: what
 // the policies or the workload demand, and what its egress mode needs to mean what
@@ -10,26 +16,54 @@ func Relied(layers []Layer, ask Ask, declared sandbox.Declarations) sandbox.Guar
 	return needed(layers, ask).Intersect(givenWith(declared, evidenceOf(layers)))
 }
 
-// ReliedOn are the findings about guarantees on which a plan relied, by the name of
-// the backend, and which the backend no longer gives with the evidence that the
-// policies ask for.
+// ReliedOn is the finding that a backend no longer gives, with the evidence that the
+// policies ask for, the guarantees on which a plan relied: one for all of them, since
+// they are lost together. relied is by the name of the backend.
 func ReliedOn(layers []Layer, relied map[string]sandbox.GuaranteeSet, d sandbox.Declarations) []sandbox.Finding {
-	var findings []sandbox.Finding
 	evidence := evidenceOf(layers)
-	given := givenWith(d, evidence)
-	for _, g := range relied[d.Backend].Minus(given).Words() {
-		found := "no guarantee " + g.String()
-		if kind := d.Guarantees[g].Kind; kind != sandbox.EvidenceKindUnspecified {
-			found = g.String() + " with " + kind.String() + " evidence"
-		}
-		findings = append(findings, sandbox.Finding{
-			Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(d.Backend),
-			Path: sandbox.Path("guarantees", sandbox.MapKey(d.Backend)), Found: found,
-			Required: g.String() + " with " + evidence.String() + " evidence, on which the plan relied",
-			Remedy:   "run the backend as it was when its facts were taken, or plan again with new facts",
-		})
+	lost := relied[d.Backend].Minus(givenWith(d, evidence))
+	if lost.Empty() {
+		return nil
 	}
-	return findings
+	return []sandbox.Finding{{
+		Code: sandbox.CodeEgressGuarantee, Subject: "backend " + sandbox.Echo(d.Backend),
+		Path: sandbox.Path(axisRelied, sandbox.MapKey(d.Backend)), Found: evidenceFor(lost, d),
+		Required: strings.Join(lost.Strings(), ", ") + " with " + evidence.String() + " evidence, on which the plan relied",
+		Remedy:   "run the backend as it was when its facts were taken, or plan again with new facts",
+	}}
+}
+
+// IsReliedOn reports whether a finding is one of [ReliedOn], and of which backend.
+func IsReliedOn(f sandbox.Finding) (backend string, ok bool) {
+	if f.Code != sandbox.CodeEgressGuarantee || len(f.Path) != 2 {
+		return "", false
+	}
+	if axis, _ := f.Path[0].Attr(); axis != axisRelied {
+		return "", false
+	}
+	return f.Path[1].MapKey()
+}
+
+// evidenceFor says what evidence there is for guarantees, those with none first.
+func evidenceFor(lost sandbox.GuaranteeSet, d sandbox.Declarations) string {
+	of := make(map[sandbox.EvidenceKind][]string)
+	for _, g := range lost.Words() {
+		kind := d.Guarantees[g].Kind
+		of[kind] = append(of[kind], g.String())
+	}
+	var texts []string
+	for _, kind := range slices.Sorted(maps.Keys(of)) {
+		names := strings.Join(of[kind], ", ")
+		switch {
+		case kind != sandbox.EvidenceKindUnspecified:
+			texts = append(texts, names+" with "+kind.String()+" evidence")
+		case len(of[kind]) == 1:
+			texts = append(texts, "no guarantee "+names)
+		default:
+			texts = append(texts, "none of the guarantees "+names)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // needed is what would be relied on if the backend gave everything.

@@ -19,49 +19,6 @@ resource "sandbox_disk_image" "tool" {
 }
 `
 
-// What goes wrong at the service is told, and once it is over the next apply ends
-// where the first should have: with one of everything.
-func TestAccFailuresOfTheServiceAreToldAndOvercome(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		fault string
-		words []string
-	}{
-		"expired token":      {"token=reject", []string{"Service does not accept the token", "Sign in again", "service.unauthenticated"}},
-		"missing role":       {"token=forbidden,op=image.list", []string{"Container Apps SandboxGroup Data Owner", "Owner and Contributor do not include it", "service.forbidden"}},
-		"throttled":          {"status=429,retry-after=1,op=image.create", []string{"Service asks for fewer requests", "service.throttled"}},
-		"service down":       {"status=503,op=group.put", []string{"Service failed", "service.unavailable"}},
-		"group fails":        {"arm=fail", []string{"Service gave the object up", "service.failed"}},
-		"group stuck":        {"arm=stuck", []string{"Service did not finish in time", "service.timeout"}},
-		"build failed":       {"image=fail", []string{"a failed build", "a fault that was switched on", "service.failed"}},
-		"build stuck":        {"image=stuck", []string{"Building after", "Ready within 5m0s", "in the block timeouts", "service.timeout"}},
-		"lost after image":   {"drop=after,op=image.create", []string{"creating"}},
-		"redirect elsewhere": {"redirect,op=group.put", []string{"service.answer_invalid"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := servedWorld(t)
-			w.misbehave(c.fault)
-			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": toolHCL})
-			if name == "lost after image" {
-				// An answer that is lost is looked for, and found.
-				tf.apply(t)
-			} else {
-				tf.refused(t, c.words...)
-			}
-			w.calm()
-			tf.apply(t)
-			tf.empty(t)
-			if n := each(t, w.group(t, "team").Images(context.Background(), nil), nil); n != 1 {
-				t.Errorf("the group has %d images", n)
-			}
-			if n := each(t, w.outside.ListGroups(context.Background(), w.subscription, ""), nil); n != 1 {
-				t.Errorf("there are %d groups", n)
-			}
-		})
-	}
-}
-
 // A 404 is not always the object's.
 func TestAccWhatMerelyCannotBeFoundStaysInTheState(t *testing.T) {
 	t.Parallel()
@@ -93,35 +50,45 @@ func TestAccWhatMerelyCannotBeFoundStaysInTheState(t *testing.T) {
 
 func TestAccGroupDeletedOutsideTakesWhatItHeld(t *testing.T) {
 	t.Parallel()
-	w := servedWorld(t)
-	tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": toolHCL})
-	tf.apply(t)
-	if err := w.outside.DeleteGroup(t.Context(), w.groupID("team"), acasapi.Wait{}); err != nil {
-		t.Fatal(err)
+	for service, start := range worlds() {
+		t.Run(service, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": toolHCL})
+			tf.apply(t)
+			if err := w.outside.DeleteGroup(t.Context(), w.groupID("team"), acasapi.Wait{}); err != nil {
+				t.Fatal(err)
+			}
+			out, code := tf.plan(t)
+			if code != 2 {
+				t.Fatalf("exit %d\n%s", code, out)
+			}
+			wants(t, out, "2 to add, 0 to change, 0 to destroy")
+			tf.apply(t)
+			tf.empty(t)
+		})
 	}
-	out, code := tf.plan(t)
-	if code != 2 {
-		t.Fatalf("exit %d\n%s", code, out)
-	}
-	wants(t, out, "2 to add, 0 to change, 0 to destroy")
-	tf.apply(t)
-	tf.empty(t)
 }
 
 // Replacing an image never leaves, or makes, a second one of its reference.
 func TestAccReplacementThatWouldMakeASecondImageIsRefused(t *testing.T) {
 	t.Parallel()
-	w := servedWorld(t)
-	tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": toolHCL})
-	tf.apply(t)
-	changed := strings.Replace(toolHCL, "timeouts {", "command = [\"serve\"]\n  lifecycle { create_before_destroy = true }\n  timeouts {", 1)
-	tf.write(t, map[string]string{"main.tf": changed})
-	tf.refused(t, "A disk image of", "exists already", "remove create_before_destroy", "remote.already_exists at image")
-	tf.write(t, map[string]string{"main.tf": strings.Replace(changed, "lifecycle { create_before_destroy = true }", "", 1)})
-	tf.apply(t)
-	tf.empty(t)
-	if n := each(t, w.group(t, "team").Images(context.Background(), nil), nil); n != 1 {
-		t.Errorf("the group has %d images", n)
+	for service, start := range worlds() {
+		t.Run(service, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": toolHCL})
+			tf.apply(t)
+			changed := strings.Replace(toolHCL, "timeouts {", "command = [\"serve\"]\n  lifecycle { create_before_destroy = true }\n  timeouts {", 1)
+			tf.write(t, map[string]string{"main.tf": changed})
+			tf.refused(t, "A disk image of", "exists already", "remove create_before_destroy", "remote.already_exists at image")
+			tf.write(t, map[string]string{"main.tf": strings.Replace(changed, "lifecycle { create_before_destroy = true }", "", 1)})
+			tf.apply(t)
+			tf.empty(t)
+			if n := each(t, w.group(t, "team").Images(context.Background(), nil), nil); n != 1 {
+				t.Errorf("the group has %d images", n)
+			}
+		})
 	}
 }
 
@@ -176,17 +143,20 @@ func TestAccProviderThatIsNotKnownYetSurvivesThePlan(t *testing.T) {
 
 func TestAccDataShowsWhatExists(t *testing.T) {
 	t.Parallel()
-	w := servedWorld(t)
-	tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": oneGroupHCL})
-	tf.apply(t)
-	g := w.group(t, "team")
-	_, err := g.CreateSandbox(t.Context(), wire.CreateSandbox{
-		SourcesRef: &wire.SourcesRef{DiskImage: &wire.ImageRef{Name: "ubuntu", IsPublic: true}}, Labels: wire.Labels{"who": "else"}, Resources: &wire.Resources{CPU: "1000m", Memory: "2048Mi", Disk: "20480Mi"},
-	}, acasapi.Making{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tf.write(t, map[string]string{"data.tf": `
+	for service, start := range worlds() {
+		t.Run(service, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": oneGroupHCL})
+			tf.apply(t)
+			g := w.group(t, "team")
+			_, err := g.CreateSandbox(t.Context(), wire.CreateSandbox{
+				SourcesRef: &wire.SourcesRef{DiskImage: &wire.ImageRef{Name: "ubuntu", IsPublic: true}}, Labels: wire.Labels{"who": "else"}, Resources: &wire.Resources{CPU: "1000m", Memory: "2048Mi", Disk: "20480Mi"},
+			}, acasapi.Making{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tf.write(t, map[string]string{"data.tf": `
 data "sandbox_group" "team" { name = "team" }
 data "sandbox_sandboxes" "all" { group = data.sandbox_group.team.id }
 data "sandbox_sandboxes" "none" {
@@ -200,22 +170,24 @@ resource "sandbox_snapshot" "copy" {
 output "egress" { value = data.sandbox_sandboxes.all.sandboxes[0].egress_default }
 output "none" { value = length(data.sandbox_sandboxes.none.sandboxes) }
 `})
-	out := tf.apply(t)
-	wants(t, out, `egress = "Allow"`, "none = 0")
-	tf.empty(t)
-	objectLife{address: "sandbox_snapshot.copy"}.reimport(t, tf)
-	for s, err := range g.Snapshots(context.Background(), nil) {
-		if err == nil {
-			err = g.DeleteSnapshot(context.Background(), s.ID, acasapi.Wait{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	tf.apply(t)
-	tf.empty(t)
-	if n := each(t, g.Snapshots(context.Background(), nil), nil); n != 1 {
-		t.Errorf("the group has %d snapshots", n)
+			out := tf.apply(t)
+			wants(t, out, `egress = "Allow"`, "none = 0")
+			tf.empty(t)
+			objectLife{address: "sandbox_snapshot.copy"}.reimport(t, tf)
+			for s, err := range g.Snapshots(context.Background(), nil) {
+				if err == nil {
+					err = g.DeleteSnapshot(context.Background(), s.ID, acasapi.Wait{})
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			tf.apply(t)
+			tf.empty(t)
+			if n := each(t, g.Snapshots(context.Background(), nil), nil); n != 1 {
+				t.Errorf("the group has %d snapshots", n)
+			}
+		})
 	}
 }
 
@@ -236,25 +208,30 @@ func (l objectLife) reimport(t *testing.T, c *cli) {
 
 func TestAccNetworkConnectionLivesAndDies(t *testing.T) {
 	t.Parallel()
-	w := servedWorld(t)
-	hcl := oneGroupHCL + `
+	for service, start := range worlds() {
+		t.Run(service, func(t *testing.T) {
+			t.Parallel()
+			w := start(t)
+			hcl := oneGroupHCL + `
 resource "sandbox_vnet_connection" "internal" {
   group     = sandbox_group.team.id
   name      = "internal"
   subnet_id = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/n/subnets/a"
 }`
-	tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": hcl})
-	tf.apply(t)
-	tf.empty(t)
-	objectLife{address: "sandbox_vnet_connection.internal"}.reimport(t, tf)
-	tf.write(t, map[string]string{"main.tf": strings.Replace(hcl, "subnets/a", "subnets/b", 1)})
-	out, _ := tf.plan(t)
-	wants(t, out, "must be replaced")
-	tf.apply(t)
-	tf.empty(t)
-	if err := w.outside.DeleteVNetConnection(t.Context(), w.groupID("team"), "internal", acasapi.Wait{}); err != nil {
-		t.Fatal(err)
+			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": hcl})
+			tf.apply(t)
+			tf.empty(t)
+			objectLife{address: "sandbox_vnet_connection.internal"}.reimport(t, tf)
+			tf.write(t, map[string]string{"main.tf": strings.Replace(hcl, "subnets/a", "subnets/b", 1)})
+			out, _ := tf.plan(t)
+			wants(t, out, "must be replaced")
+			tf.apply(t)
+			tf.empty(t)
+			if err := w.outside.DeleteVNetConnection(t.Context(), w.groupID("team"), "internal", acasapi.Wait{}); err != nil {
+				t.Fatal(err)
+			}
+			tf.apply(t)
+			tf.empty(t)
+		})
 	}
-	tf.apply(t)
-	tf.empty(t)
 }

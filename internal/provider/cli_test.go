@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
@@ -62,10 +63,21 @@ func newCLI(t *testing.T, p *sandboxProvider, files map[string]string) *cli {
 	return c
 }
 
-// serve puts a provider that was never configured behind the commands to come.
-func (c *cli) serve(t *testing.T, p *sandboxProvider) {
+// serve puts a provider that was never configured behind the commands to come, and
+// others by their addresses.
+func (c *cli) serve(t *testing.T, p provider.Provider, others ...map[string]provider.Provider) {
 	t.Helper()
-	c.env = []string{"TF_REATTACH_PROVIDERS=" + reattach(t, p), "TF_IN_AUTOMATION=1"}
+	all := map[string]any{address: reattach(t, address, p)}
+	for _, served := range others {
+		for at, other := range served {
+			all[at] = reattach(t, at, other)
+		}
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.env = []string{"TF_REATTACH_PROVIDERS=" + string(text), "TF_IN_AUTOMATION=1"}
 }
 
 func (c *cli) write(t *testing.T, files map[string]string) {
@@ -105,13 +117,13 @@ func (c *cli) plan(t *testing.T, args ...string) (string, int) {
 
 // reattach serves the provider over a socket until the test ends, and returns
 // what the command line needs to find it.
-func reattach(t *testing.T, p *sandboxProvider) string {
+func reattach(t *testing.T, at string, p provider.Provider) map[string]any {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	configs, closed := make(chan *plugin.ReattachConfig), make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- tf6server.Serve(address,
+		failed <- tf6server.Serve(at,
 			func() tfprotov6.ProviderServer { return providerserver.NewProtocol6(p)() },
 			tf6server.WithDebug(ctx, configs, closed), tf6server.WithGoPluginLogger(hclog.NewNullLogger()),
 			tf6server.WithLoggingSink(t), tf6server.WithoutLogStderrOverride())
@@ -126,14 +138,10 @@ func reattach(t *testing.T, p *sandboxProvider) string {
 	case err := <-failed:
 		t.Fatalf("serve the provider: %v", err)
 	}
-	text, err := json.Marshal(map[string]any{address: map[string]any{
+	return map[string]any{
 		"Protocol": string(config.Protocol), "ProtocolVersion": config.ProtocolVersion, "Pid": config.Pid, "Test": config.Test,
 		"Addr": map[string]string{"Network": config.Addr.Network(), "String": config.Addr.String()},
-	}})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return string(text)
 }
 
 // offline is a provider of a machine without imposed policies or files.

@@ -1,17 +1,15 @@
 package provider
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
-
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // check finds what no image can be made from.
 func (diskImageKind) check(m *diskImageModel) []sandbox.Finding {
@@ -34,19 +32,18 @@ func imageSourceFindings(m *diskImageModel) []sandbox.Finding {
 	reference, digest := m.part("reference"), m.part("digest")
 	if !reference.IsUnknown() {
 		text := reference.ValueString()
-		host, rest, _ := strings.Cut(text, "/")
 		switch {
 		case text == "":
 			find("reference", "no reference", "a reference with its registry", "name the image to import; misspelt names inside an object are dropped by Terraform without a word")
-		case rest == "" || !strings.ContainsAny(host, ".:") || strings.Contains(text, "://") || strings.ContainsAny(text, " \t\n\\?#"):
+		case !wire.NamesRegistry(text):
 			find("reference", sandbox.Echo(text), "REGISTRY/NAME:TAG or REGISTRY/NAME@sha256:…, the registry as a host", "write the registry's host in front")
-		case digestOf(text) != "" && !digestForm.MatchString(digestOf(text)):
+		case digestOf(text) != "" && !sandbox.IsDigest(digestOf(text)):
 			find("reference", sandbox.Echo(text), "a digest of sha256: and 64 hex digits", "copy the digest whole")
 		case digestOf(text) != "" && digest.ValueString() != "" && digestOf(text) != digest.ValueString():
 			find("digest", sandbox.Echo(digest.ValueString()), "the digest in the reference, "+digestOf(text), "remove one of the two")
 		}
 	}
-	if text := digest.ValueString(); text != "" && !digestForm.MatchString(text) {
+	if text := digest.ValueString(); text != "" && !sandbox.IsDigest(text) {
 		find("digest", sandbox.Echo(text), "sha256: and 64 hex digits", "copy the digest whole")
 	}
 	return findings
@@ -105,7 +102,7 @@ func imposedImageFindings(guard *platformPolicy, m *diskImageModel) []sandbox.Fi
 		return nil
 	}
 	var findings []sandbox.Finding
-	host, _, _ := strings.Cut(m.Reference.ValueString(), "/")
+	host := sandbox.Image{Reference: m.Reference.ValueString()}.Registry()
 	if allowed := p.Images.Registries; allowed != nil && !slices.Contains(allowed, host) {
 		findings = append(findings, sandbox.Finding{
 			Code: sandbox.CodeImageRegistryDenied, Path: sandbox.Path("image", "reference"), Found: "registry " + sandbox.Echo(host),

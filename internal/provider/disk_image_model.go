@@ -105,6 +105,13 @@ func (m *diskImageModel) place(id string) {
 	m.ImageID, m.ID = types.StringValue(id), childID(m.Group, "diskimages", id)
 }
 
+// is reports that the service's image is the one that is planned, as far as it says.
+func (m *diskImageModel) is(doc wire.Image) bool {
+	same := *m
+	same.take(doc)
+	return same.Reference.Equal(m.Reference) && same.Entrypoint.Equal(m.Entrypoint) && same.Command.Equal(m.Command) && same.Labels.Equal(m.Labels)
+}
+
 // take fills the model with what the service says.
 func (m *diskImageModel) take(doc wire.Image) {
 	m.place(doc.ID)

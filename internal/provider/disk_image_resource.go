@@ -34,9 +34,14 @@ func (diskImageKind) limits() deadlines {
 	return deadlines{create: 20 * time.Minute, read: 5 * time.Minute, update: 5 * time.Minute, remove: 10 * time.Minute}
 }
 
+// filed is the reference: the service gives the id.
+func (diskImageKind) filed(m *diskImageModel) string {
+	return childID(m.Group, "diskimages", m.Reference.ValueString()).ValueString()
+}
+
 // create makes the one image of the reference. What was interrupted goes on being
 // built and stands in the state, so that the next apply removes it first.
-func (diskImageKind) create(ctx context.Context, h *home, plan, config *diskImageModel, wait acasapi.Wait) (bool, error) {
+func (diskImageKind) create(ctx context.Context, h *home, plan, config *diskImageModel, a *attempt) (bool, error) {
 	group, err := h.group(ctx, *groupOf(plan.Group))
 	if err != nil {
 		return false, err
@@ -46,18 +51,25 @@ func (diskImageKind) create(ctx context.Context, h *home, plan, config *diskImag
 		if err != nil {
 			return false, err
 		}
-		if image.Reference() == base && !wire.SameState(image.State(), wire.ImageFailed) {
-			return false, imageExists(plan, image.ID)
+		switch {
+		case image.Reference() != base || wire.SameState(image.State(), wire.ImageFailed):
+		case !a.resumes(ctx, marked(image.Labels[acasapi.MarkerLabel])):
+			return false, imageExists(plan, image.ID, secondImage)
+		case !plan.is(image):
+			return false, imageExists(plan, image.ID, madeOtherwise)
 		}
+	}
+	if !a.resumed {
+		a.begin(ctx)
 	}
 	token := plan.RegistryToken.ValueString()
 	if token == "" {
 		token = config.RegistryTokenWO.ValueString()
 	}
-	found, err := operate.Import{Body: plan.body(token), ReplaceFailed: true, Wait: wait}.Run(ctx, group)
+	found, err := operate.Import{Body: plan.body(token), Marker: a.creation.Mark, ReplaceFailed: true, Wait: a.wait}.Run(ctx, group)
 	switch {
 	case err == nil && found.Existed:
-		return false, imageExists(plan, found.Image.ID) // another import was first
+		return false, imageExists(plan, found.Image.ID, secondImage) // another import was first
 	case found.Image.ID == "" || found.Existed:
 		return false, err
 	}
@@ -65,11 +77,13 @@ func (diskImageKind) create(ctx context.Context, h *home, plan, config *diskImag
 	return true, err
 }
 
-func imageExists(m *diskImageModel, id string) error {
+const secondImage = "If it is the one that this resource replaces, remove create_before_destroy: a group has one image of a reference"
+
+func imageExists(m *diskImageModel, id, hint string) error {
 	return &existsError{
 		kind: "disk_image", id: childID(m.Group, "diskimages", id).ValueString(), object: "a disk image of " + sandbox.Echo(m.Reference.ValueString()),
 		at:   sandbox.Path("image"),
-		hint: "If it is the one that this resource replaces, remove create_before_destroy: a group has one image of a reference",
+		hint: hint,
 	}
 }
 

@@ -85,8 +85,15 @@ func (m *groupModel) take(doc wire.Group) {
 	if !strings.EqualFold(m.EnvironmentID.ValueString(), doc.Properties.EnvironmentID) {
 		m.EnvironmentID = plainText(doc.Properties.EnvironmentID)
 	}
-	m.Tags = mapFrom(m.Tags, doc.Tags)
+	m.Tags = mapFrom(m.Tags, ownLabels(doc.Tags))
 	m.takeIdentity(doc.Identity)
+}
+
+// is reports that the service's group is the one that is planned.
+func (m *groupModel) is(doc wire.Group) bool {
+	same := *m
+	same.take(doc)
+	return same.Location.Equal(m.Location) && same.EnvironmentID.Equal(m.EnvironmentID) && same.Tags.Equal(m.Tags) && same.Identity.Equal(m.Identity)
 }
 
 func (m *groupModel) takeIdentity(doc *wire.GroupIdentity) {

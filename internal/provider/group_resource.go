@@ -33,28 +33,45 @@ func (groupKind) limits() deadlines {
 	return deadlines{create: 30 * time.Minute, read: 5 * time.Minute, update: 30 * time.Minute, remove: 30 * time.Minute}
 }
 
-func (k groupKind) create(ctx context.Context, h *home, plan, _ *groupModel, wait acasapi.Wait) (bool, error) {
+func (groupKind) filed(m *groupModel) string { return m.ID.ValueString() }
+
+func (k groupKind) create(ctx context.Context, h *home, plan, _ *groupModel, a *attempt) (bool, error) {
 	arm, err := h.arm()
 	if err != nil {
 		return false, err
 	}
 	id := plan.groupID()
-	switch _, err := arm.GetGroup(ctx, id); {
-	case err == nil:
-		return false, &existsError{kind: "group", id: id.String(), object: "sandbox group " + sandbox.Echo(id.Name), at: sandbox.Path("name")}
-	case !errors.Is(err, sandbox.CodeServiceNotFound):
+	doc, err := arm.GetGroup(ctx, id)
+	switch {
+	case errors.Is(err, sandbox.CodeServiceNotFound):
+		tags := plan.wireTags()
+		tags[acasapi.MarkerLabel] = a.begin(ctx)
+		doc, err = arm.PutGroup(ctx, id, wire.Group{
+			Location: plan.Location.ValueString(), Tags: tags, Identity: plan.wireIdentity(),
+			Properties: wire.GroupProperties{EnvironmentID: plan.EnvironmentID.ValueString()},
+		}, a.wait)
+	case err != nil:
+		return false, err
+	case !a.resumes(ctx, marked(doc.Tags[acasapi.MarkerLabel])):
+		return false, groupExists(id, "")
+	case !plan.is(doc):
+		return false, groupExists(id, madeOtherwise)
+	default:
+		doc, err = arm.AwaitGroup(ctx, id, a.wait)
+	}
+	if err != nil && !a.afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = arm.GetGroup(ctx, id); return err }) {
 		return false, err
 	}
-	doc, err := arm.PutGroup(ctx, id, wire.Group{
-		Location: plan.Location.ValueString(), Tags: plan.wireTags(), Identity: plan.wireIdentity(),
-		Properties: wire.GroupProperties{EnvironmentID: plan.EnvironmentID.ValueString()},
-	}, wait)
-	if err != nil && !afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = arm.GetGroup(ctx, id); return err }) {
-		return false, err
+	if a.overwritten(doc.Tags) {
+		return false, groupExists(id, "")
 	}
 	h.settle(id, doc.Location)
 	k.fill(h, plan, doc)
 	return true, err
+}
+
+func groupExists(id acasapi.GroupID, hint string) error {
+	return &existsError{kind: "group", id: id.String(), object: "sandbox group " + sandbox.Echo(id.Name), at: sandbox.Path("name"), hint: hint}
 }
 
 // fill takes what the service says and what follows from it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -25,6 +26,10 @@ type home struct {
 	findings []sandbox.Finding
 	// file is the state file of the embedded service, empty on Azure.
 	file string
+	// journal is where creations are written down, nil for nowhere.
+	journal *unfinished.Journal
+	// clock is what is waited by.
+	clock acasapi.Clock
 	// open makes the configuration of a client, without a location, once.
 	open func() (acasapi.Config, error)
 

@@ -102,6 +102,7 @@ func (in manifestInput) document(g *platformPolicy) manifest.Manifest {
 		Generation: in.Generation,
 		Policy:     in.Policy.Policy,
 		HostPolicy: g.effective(),
+		Group:      in.Group,
 		Guarantees: in.relied(g),
 		Workloads:  workloads,
 	}

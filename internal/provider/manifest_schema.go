@@ -27,6 +27,17 @@ func manifestSchema() schema.Schema {
 					"A policy that a workload carries is left out; only the one given here counts.",
 				NestedObject: schema.NestedAttributeObject{Attributes: workloadFragment()},
 			},
+			"group": schema.SingleNestedAttribute{
+				Optional: true,
+				MarkdownDescription: "The sandbox group that serves the workloads: a whole resource (`sandbox_group.NAME`), or an object. " +
+					"A host opens the manifest only with a backend that its own configuration has for this group and endpoint: a manifest chooses among them and adds none. " +
+					"What follows from the group's configuration is known before it is made, so that the first plan prints the digest.",
+				Attributes: map[string]schema.Attribute{
+					"id":       schema.StringAttribute{Optional: true, MarkdownDescription: "The group's resource id. Required."},
+					"endpoint": schema.StringAttribute{Optional: true, MarkdownDescription: "Where the group is served from; left out, from wherever the host has it."},
+					"location": schema.StringAttribute{Optional: true, MarkdownDescription: "The region that the group is in."},
+				},
+			},
 			"generation": numberAttribute("A number that grows with each manifest, from 1 to 2^53-1, such as the run number of a pipeline. A running host refuses to go back to a lower one."),
 			"document": schema.StringAttribute{
 				Computed: true,

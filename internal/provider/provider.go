@@ -17,6 +17,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/imageregistry"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -53,6 +54,8 @@ type sandboxProvider struct {
 	registries imageregistry.Config
 	// clock is what waits for the service go by; nil is the system's.
 	clock acasapi.Clock
+	// journal is where creations are written down, nil for nowhere.
+	journal *unfinished.Journal
 }
 
 // providerModel is the provider block.
@@ -144,6 +147,15 @@ func (p *sandboxProvider) registryClient(block tftypes.Value) (client *imageregi
 
 // home is where remote objects live. Nothing is read and nobody is asked.
 func (p *sandboxProvider) home(block providerModel) *home {
+	h := p.place(block)
+	h.journal, h.clock = p.journal, p.clock
+	if h.clock == nil {
+		h.clock = acasapi.SystemClock()
+	}
+	return h
+}
+
+func (p *sandboxProvider) place(block providerModel) *home {
 	switch {
 	case !block.Embedded.IsNull():
 		attributes := block.Embedded.Attributes()

@@ -27,7 +27,9 @@ func (r *remoteResource[M]) Create(ctx context.Context, req resource.CreateReque
 	}
 	bounded, cancel, wait := waiting(ctx, limit)
 	defer cancel()
-	made, err := r.kind.create(bounded, r.home, &plan, &config, wait)
+	a := &attempt{journal: r.home.journal, clock: r.home.clock, wait: wait, object: r.kind.filed(&plan)}
+	made, err := r.kind.create(bounded, r.home, &plan, &config, a)
+	a.end(ctx, made, r.kind.header(&plan).id.ValueString(), err)
 	if made {
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
 		resp.Diagnostics.Append(identify(ctx, resp.Identity, r.kind.header(&plan).id)...)
@@ -71,6 +73,7 @@ func (r *remoteResource[M]) Read(ctx context.Context, req resource.ReadRequest, 
 		resp.State.RemoveResource(ctx)
 	default:
 		resp.Diagnostics.Append(resp.State.Set(ctx, m)...)
+		(&attempt{}).note(ctx, r.home.journal.Recorded(id.ValueString()))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
@@ -75,6 +74,10 @@ type existsError struct {
 	hint string
 }
 
+// madeOtherwise is the hint about what an apply made that was killed, when the
+// configuration was another one.
+const madeOtherwise = "It was made by an apply that did not end, from another configuration; imported, it is changed to this one"
+
 func (e *existsError) Error() string { return e.object + " exists" }
 
 // diagnostic has the block that imports the object, to be pasted. The provider never
@@ -89,18 +92,4 @@ func (e *existsError) diagnostic() diag.Diagnostic {
 		detail += "\n" + sentence(oneLine(e.hint), '.') + "\n"
 	}
 	return placed(f.Path, diag.NewErrorDiagnostic(f.Code.Summary(), detail+"\n "+f.Locator()))
-}
-
-// readBack bounds the look after something that was interrupted.
-const readBack = 30 * time.Second
-
-// afterwards looks, after a failure that may have made the object, whether it
-// exists: the caller's own context may have ended.
-func afterwards(ctx context.Context, failed error, look func(context.Context) error) (made bool) {
-	if refused(failed) {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readBack)
-	defer cancel()
-	return look(ctx) == nil
 }

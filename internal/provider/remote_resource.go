@@ -35,7 +35,10 @@ type objectKind[M any] interface {
 
 	// create makes the object. made reports that it exists, also beside an error: it
 	// is then kept in the state, so that nothing is lost.
-	create(ctx context.Context, h *home, plan, config *M, wait acasapi.Wait) (made bool, err error)
+	create(ctx context.Context, h *home, plan, config *M, a *attempt) (made bool, err error)
+	// filed is what creations of the same object are written down under: its id where
+	// the configuration gives it one.
+	filed(m *M) string
 	// read fails with service.not_found when the object is not there.
 	read(ctx context.Context, h *home, m *M) error
 	// listed reports whether the group's own list has the object.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 )
 
 const someGroup = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/Microsoft.App/sandboxGroups/team"
@@ -232,30 +233,44 @@ func TestIdentityIsSetBeforeAnObjectIsFoundGone(t *testing.T) {
 	}
 }
 
-func TestAnObjectIsImportedByIdentity(t *testing.T) {
+func TestEveryKindIsImportedByIdentity(t *testing.T) {
 	t.Parallel()
 	w := embeddedWorld(t)
+	g := teeming(t, w)
 	s := newServer(t, w.provider)
 	s.configure(t, map[string]any{"embedded": map[string]any{"path": w.file}})
-	if _, diags := s.apply(t, "sandbox_group", nil, map[string]any{"name": "team"}); failed(diags) {
-		t.Fatal(render(diags))
+	ids := map[string]string{
+		"sandbox_group": g.ID().String(), "sandbox_volume": g.ID().String() + "/volumes/work",
+		"sandbox_secret": g.ID().String() + "/secrets/api-token", "sandbox_vnet_connection": g.ID().String() + "/vnetConnections/internal",
+	}
+	for image, err := range g.Images(t.Context(), nil) {
+		ids["sandbox_disk_image"] = g.ID().String() + "/diskimages/" + must[wire.Image](t)(image, err).ID
+	}
+	for snapshot, err := range g.Snapshots(t.Context(), nil) {
+		ids["sandbox_snapshot"] = g.ID().String() + "/snapshots/" + must[wire.Snapshot](t)(snapshot, err).ID
 	}
 	typ := tftypes.Object{AttributeTypes: map[string]tftypes.Type{"id": tftypes.String}}
-	identity := dynamic(t, typ, tftypes.NewValue(typ, map[string]tftypes.Value{"id": textValue(w.groupID("team").String())}))
-	imported, err := s.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
-		TypeName: "sandbox_group", Identity: &tfprotov6.ResourceIdentityData{IdentityData: identity},
-	})
-	if err != nil || failed(imported.Diagnostics) || len(imported.ImportedResources) != 1 {
-		t.Fatalf("%v %s", err, render(imported.Diagnostics))
-	}
-	read, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
-		TypeName: "sandbox_group", CurrentState: imported.ImportedResources[0].State, CurrentIdentity: imported.ImportedResources[0].Identity,
-	})
-	if err != nil || failed(read.Diagnostics) {
-		t.Fatalf("%v %s", err, render(read.Diagnostics))
-	}
-	if got := text(t, static(t, s.types["sandbox_group"], read.NewState), "name"); got != "team" {
-		t.Errorf("the group's name is %s", got)
+	for _, name := range remoteNames() {
+		identity := dynamic(t, typ, tftypes.NewValue(typ, map[string]tftypes.Value{"id": textValue(ids[name])}))
+		imported, err := s.ImportResourceState(t.Context(), &tfprotov6.ImportResourceStateRequest{
+			TypeName: name, Identity: &tfprotov6.ResourceIdentityData{IdentityData: identity},
+		})
+		if err != nil || failed(imported.Diagnostics) || len(imported.ImportedResources) != 1 {
+			t.Fatalf("%s: %v %s", name, err, render(imported.Diagnostics))
+		}
+		read, err := s.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+			TypeName: name, CurrentState: imported.ImportedResources[0].State, CurrentIdentity: imported.ImportedResources[0].Identity,
+		})
+		if err != nil || failed(read.Diagnostics) {
+			t.Fatalf("%s: %v %s", name, err, render(read.Diagnostics))
+		}
+		state := static(t, s.types[name], read.NewState)
+		if got := text(t, state, "id"); got != ids[name] {
+			t.Errorf("%s of identity %s has id %s", name, ids[name], got)
+		}
+		if in := "group"; name != "sandbox_group" && text(t, state, in) != g.ID().String() {
+			t.Errorf("%s has group %s", name, text(t, state, in))
+		}
 	}
 }
 

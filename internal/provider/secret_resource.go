@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -36,34 +38,50 @@ func (secretKind) limits() deadlines {
 	return deadlines{create: 5 * time.Minute, read: 5 * time.Minute, update: 5 * time.Minute, remove: 5 * time.Minute}
 }
 
-func (secretKind) create(ctx context.Context, h *home, plan, config *secretModel, _ acasapi.Wait) (bool, error) {
+func (secretKind) filed(m *secretModel) string { return m.ID.ValueString() }
+
+// create puts the values. A secret carries no mark: it is an earlier creation's when
+// the service dates it within that creation's time.
+func (k secretKind) create(ctx context.Context, h *home, plan, config *secretModel, a *attempt) (bool, error) {
 	group, err := h.group(ctx, *groupOf(plan.Group))
 	if err != nil {
 		return false, err
 	}
 	name := plan.Name.ValueString()
-	switch there, err := hasSecret(ctx, group, name); {
+	switch secret, there, err := findSecret(ctx, group, name); {
 	case err != nil:
 		return false, err
-	case there:
+	case !there:
+		a.since, _ = group.ServiceTime()
+		a.begin(ctx)
+	case !a.resumes(ctx, dated(secret.CreatedAt, k.limits().create)):
 		return false, &existsError{
 			kind: "secret", id: plan.ID.ValueString(), object: "secret " + sandbox.Echo(name), at: sandbox.Path("name"),
 			hint: "After the import the values written here replace what is there",
 		}
 	}
 	_, err = group.PutSecret(ctx, name, plan.values(config))
-	made := err == nil || afterwards(ctx, err, func(ctx context.Context) error { _, err := group.SecretKeys(ctx, name); return err })
+	made := err == nil || a.afterwards(ctx, err, func(ctx context.Context) error { _, err := group.SecretKeys(ctx, name); return err })
 	plan.settle()
 	return made, err
 }
 
-func hasSecret(ctx context.Context, group *acasapi.Group, name string) (bool, error) {
+func findSecret(ctx context.Context, group *acasapi.Group, name string) (wire.Secret, bool, error) {
 	for secret, err := range group.Secrets(ctx) {
 		if err != nil || secret.ID == name {
-			return err == nil, err
+			return secret, err == nil, err
 		}
 	}
-	return false, nil
+	return wire.Secret{}, false, nil
+}
+
+// dated is the proof of an object that carries no mark: it was made while the creation
+// ran, by the service's clock.
+func dated(createdAt string, limit time.Duration) func(unfinished.Creation) bool {
+	at, err := time.Parse(time.RFC3339, createdAt)
+	return func(c unfinished.Creation) bool {
+		return err == nil && !c.Begun.IsZero() && !at.Before(c.Begun) && !at.After(c.Begun.Add(limit))
+	}
 }
 
 // read compares the names inside, which is all that may be known of the values
@@ -86,7 +104,8 @@ func (secretKind) listed(ctx context.Context, h *home, m *secretModel) (bool, er
 	if err != nil {
 		return false, err
 	}
-	return hasSecret(ctx, group, m.Name.ValueString())
+	_, there, err := findSecret(ctx, group, m.Name.ValueString())
+	return there, err
 }
 
 // update replaces the whole: the service keeps no value that is not sent.

@@ -83,9 +83,15 @@ func (snapshotKind) foresee(_ *groundwork, _, _ *snapshotModel) foresight {
 	return foresight{about: "snapshot"}
 }
 
-// create copies. Where it is interrupted the client removes what it left, so there
-// is nothing to keep.
-func (snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotModel, wait acasapi.Wait) (bool, error) {
+// filed is the sandbox and the labels: copies of one sandbox with the same labels are
+// as good as each other.
+func (snapshotKind) filed(m *snapshotModel) string {
+	return childID(m.Group, "sandboxes", m.SandboxID.ValueString()+"/snapshot "+wire.Labels(textsOf(m.Labels)).Filter()).ValueString()
+}
+
+// create copies, unless an earlier creation did. Where it is interrupted the client
+// removes what it left, so there is nothing to keep.
+func (k snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotModel, a *attempt) (bool, error) {
 	group, err := h.group(ctx, *groupOf(plan.Group))
 	if err != nil {
 		return false, err
@@ -94,12 +100,30 @@ func (snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotModel,
 	if err != nil {
 		return false, err
 	}
-	doc, err := source.CreateSnapshot(ctx, textsOf(plan.Labels), acasapi.Making{Wait: wait})
+	doc, found, err := k.resume(ctx, group, a)
+	if err == nil && !found {
+		doc, err = source.CreateSnapshot(ctx, textsOf(plan.Labels), acasapi.Making{Marker: a.begin(ctx), Wait: a.wait})
+	}
 	if err != nil {
 		return false, err
 	}
 	plan.take(doc)
 	return true, nil
+}
+
+// resume looks for a copy that an earlier creation made. A copy has no name that one
+// of the same would collide with, so what was left is looked for before anything is
+// made.
+func (snapshotKind) resume(ctx context.Context, group *acasapi.Group, a *attempt) (doc wire.Snapshot, found bool, err error) {
+	for c := range a.left(ctx, true) {
+		for doc, err := range group.Snapshots(ctx, wire.Labels{acasapi.MarkerLabel: c.Mark}) {
+			if err == nil {
+				a.creation, a.resumed = c, true
+			}
+			return doc, err == nil, err
+		}
+	}
+	return doc, false, nil
 }
 
 func (m *snapshotModel) take(doc wire.Snapshot) {

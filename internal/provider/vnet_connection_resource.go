@@ -13,6 +13,7 @@ import (
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -88,21 +89,27 @@ func (vnetConnectionKind) foresee(_ *groundwork, _, plan *vnetConnectionModel) f
 	return foresight{about: "network connection " + plan.Name.ValueString()}
 }
 
-func (vnetConnectionKind) create(ctx context.Context, h *home, plan, _ *vnetConnectionModel, wait acasapi.Wait) (bool, error) {
+func (vnetConnectionKind) filed(m *vnetConnectionModel) string { return m.ID.ValueString() }
+
+// create makes the connection. It has nothing that could carry a mark, and nothing in
+// it: one of the same name to the same subnet is the one that was begun.
+func (vnetConnectionKind) create(ctx context.Context, h *home, plan, _ *vnetConnectionModel, a *attempt) (bool, error) {
 	arm, err := h.arm()
 	if err != nil {
 		return false, err
 	}
 	group, name := *groupOf(plan.Group), plan.Name.ValueString()
 	look := func(ctx context.Context) error { _, err := arm.GetVNetConnection(ctx, group, name); return err }
-	switch err := look(ctx); {
-	case err == nil:
-		return false, &existsError{kind: "vnet_connection", id: plan.ID.ValueString(), object: "network connection " + sandbox.Echo(name), at: sandbox.Path("name")}
-	case !errors.Is(err, sandbox.CodeServiceNotFound):
+	switch doc, err := arm.GetVNetConnection(ctx, group, name); {
+	case errors.Is(err, sandbox.CodeServiceNotFound):
+		a.begin(ctx)
+	case err != nil:
 		return false, err
+	case !strings.EqualFold(doc.Properties.SubnetID, plan.SubnetID.ValueString()) || !a.resumes(ctx, func(unfinished.Creation) bool { return true }):
+		return false, &existsError{kind: "vnet_connection", id: plan.ID.ValueString(), object: "network connection " + sandbox.Echo(name), at: sandbox.Path("name")}
 	}
-	_, err = arm.PutVNetConnection(ctx, group, name, wire.VNetConnection{Properties: wire.VNetProperties{SubnetID: plan.SubnetID.ValueString()}}, wait)
-	return err == nil || afterwards(ctx, err, look), err
+	_, err = arm.PutVNetConnection(ctx, group, name, wire.VNetConnection{Properties: wire.VNetProperties{SubnetID: plan.SubnetID.ValueString()}}, a.wait)
+	return err == nil || a.afterwards(ctx, err, look), err
 }
 
 func (vnetConnectionKind) read(ctx context.Context, h *home, m *vnetConnectionModel) error {

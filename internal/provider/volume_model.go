@@ -95,6 +95,14 @@ func (m *volumeModel) body() wire.Volume {
 	return v
 }
 
+// is reports that the service's volume is the one that is planned.
+func (m *volumeModel) is(doc wire.Volume) bool {
+	same := *m
+	same.take(doc)
+	return same.Type.Equal(m.Type) && same.Size.Equal(m.Size) && same.Labels.Equal(m.Labels) &&
+		same.StorageContainer.Equal(m.StorageContainer) && same.Identity.Equal(m.Identity)
+}
+
 // take fills the model with what the service says. What it says of the size of other
 // kinds, and of use, is its own affair.
 func (m *volumeModel) take(doc wire.Volume) {

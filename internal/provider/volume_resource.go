@@ -34,25 +34,42 @@ func (volumeKind) limits() deadlines {
 	return deadlines{create: 10 * time.Minute, read: 5 * time.Minute, update: 10 * time.Minute, remove: 10 * time.Minute}
 }
 
+func (volumeKind) filed(m *volumeModel) string { return m.ID.ValueString() }
+
 // create looks first: the service answers a second PUT by changing what is there.
-func (volumeKind) create(ctx context.Context, h *home, plan, _ *volumeModel, wait acasapi.Wait) (bool, error) {
+func (k volumeKind) create(ctx context.Context, h *home, plan, _ *volumeModel, a *attempt) (bool, error) {
 	group, err := h.group(ctx, *groupOf(plan.Group))
 	if err != nil {
 		return false, err
 	}
 	name := plan.Name.ValueString()
-	switch _, err := group.Volume(ctx, name); {
-	case err == nil:
-		return false, &existsError{kind: "volume", id: plan.ID.ValueString(), object: "volume " + sandbox.Echo(name), at: sandbox.Path("name")}
-	case !errors.Is(err, sandbox.CodeServiceNotFound):
+	doc, err := group.Volume(ctx, name)
+	switch {
+	case errors.Is(err, sandbox.CodeServiceNotFound):
+		body := plan.body()
+		body.Labels[acasapi.MarkerLabel] = a.begin(ctx)
+		doc, err = group.PutVolume(ctx, name, body, a.wait)
+	case err != nil:
+		return false, err
+	case !a.resumes(ctx, marked(doc.Labels[acasapi.MarkerLabel])):
+		return false, k.exists(plan, "")
+	case !plan.is(doc):
+		return false, k.exists(plan, madeOtherwise)
+	default:
+		doc, err = group.AwaitVolume(ctx, name, doc, a.wait)
+	}
+	if err != nil && !a.afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = group.Volume(ctx, name); return err }) {
 		return false, err
 	}
-	doc, err := group.PutVolume(ctx, name, plan.body(), wait)
-	if err != nil && !afterwards(ctx, err, func(ctx context.Context) (err error) { doc, err = group.Volume(ctx, name); return err }) {
-		return false, err
+	if a.overwritten(doc.Labels) {
+		return false, k.exists(plan, "")
 	}
 	plan.take(doc)
 	return true, err
+}
+
+func (volumeKind) exists(m *volumeModel, hint string) error {
+	return &existsError{kind: "volume", id: m.ID.ValueString(), object: "volume " + sandbox.Echo(m.Name.ValueString()), at: sandbox.Path("name"), hint: hint}
 }
 
 func (volumeKind) read(ctx context.Context, h *home, m *volumeModel) error {

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +38,8 @@ type world struct {
 	file string
 	acas map[string]any
 	// emulator is nil where the service is not ours.
-	emulator  *acasemu.Emulator
+	emulator *acasemu.Emulator
+	// misbehave switches a fault on and calm all off; either may change the block.
 	misbehave func(spec string)
 	calm      func()
 }
@@ -71,8 +75,13 @@ func embeddedWorld(t *testing.T) *world {
 	w := &world{
 		provider: p, block: fmt.Sprintf("provider \"sandbox\" {\n  embedded { path = %q }\n}\n", file),
 		subscription: embeddedSubscription, resourceGroup: embeddedResourceGroup, location: embeddedLocation,
-		file: file, misbehave: func(string) { t.Error("faults of the block embedded stand in the block") }, calm: func() {},
+		file: file,
 	}
+	sound := w.block
+	w.misbehave = func(spec string) {
+		w.block = fmt.Sprintf("provider \"sandbox\" {\n  embedded {\n    path   = %q\n    faults = [%q]\n  }\n}\n", file, spec)
+	}
+	w.calm = func() { w.block = sound }
 	emulator, err := acasemu.New(acasemu.Config{State: file, Pace: &acasemu.Pace{}, Clock: clock})
 	if err != nil {
 		t.Fatal(err)
@@ -190,15 +199,41 @@ func foreignWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	p := offline()
+	p.clock = newQuickClock()
 	p.readFile = func(string) ([]byte, error) { return pem, nil }
 	w := serviceAt(p, ready.URL)
-	w.misbehave, w.calm = func(string) { t.Error("no faults here") }, func() {}
+	w.misbehave = func(spec string) { controlFaults(t, http.MethodPost, ready.URL, pem, spec) }
+	w.calm = func() { controlFaults(t, http.MethodDelete, ready.URL, pem, "") }
 	cfg, err := p.emulated(acasapi.Config{DataEndpoint: ready.URL}, map[string]string{"ca_file": "ca.pem"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.outside = client(t, cfg)
 	return w
+}
+
+// controlFaults switches a fault of the other server on, or all off.
+func controlFaults(t *testing.T, method, url string, ca []byte, spec string) {
+	t.Helper()
+	body, err := json.Marshal(map[string]string{"fault": spec})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), method, url+"/_fake/faults", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil || resp.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("the other server does not take the fault %q: %d %v", spec, resp.StatusCode, err)
+	}
 }
 
 // worlds are the services that each object's life is tried in.

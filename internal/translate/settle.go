@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/hcltext"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
@@ -104,7 +104,7 @@ func (r *reader) write(rules []egress.Rule) {
 		return
 	}
 	e.Mode = sandbox.EgressAllowlist
-	keys := keymaker{}
+	keys := hcltext.Names{}
 	seen := make(map[string]bool, len(rules))
 	for _, rule := range rules {
 		text := rule.String()
@@ -119,7 +119,7 @@ func (r *reader) write(rules []egress.Rule) {
 		if e.Rules == nil {
 			e.Rules = map[string]sandbox.EgressRule{}
 		}
-		e.Rules[keys.free(rule.Name())] = rule.Normal()
+		e.Rules[keys.Free(rule.Name(), "rule")] = rule.Normal()
 		if len(e.Rules) > maxObjects {
 			r.fail(documentError(sandbox.CodeDocumentTooLarge, nil, 0, "more than "+strconv.Itoa(maxObjects)+" rules with ports, methods or paths",
 				"fewer", "split the file"))
@@ -159,56 +159,5 @@ func (r *reader) assert(rules []egress.Rule) {
 		if !reached[i] {
 			r.policy.NeverReaches = append(r.policy.NeverReaches, rule.Host().String())
 		}
-	}
-}
-
-// keymaker makes the keys of egress_rules: how often each was asked for, by key.
-type keymaker map[string]int
-
-// free makes a key of a source's name: lower-case words joined by underscores,
-// numbered where it is taken.
-func (k keymaker) free(name string) string {
-	base := slug(name, "rule")
-	for key := base; ; {
-		k[base]++
-		if n := k[base]; n > 1 {
-			key = base + "_" + strconv.Itoa(n)
-		}
-		if key == base || k[key] == 0 {
-			if key != base {
-				k[key] = 1
-			}
-			return key
-		}
-	}
-}
-
-// slug is a name as an HCL identifier of at most 60 characters.
-func slug(name, otherwise string) string {
-	const most = 60
-	var b strings.Builder
-	gap := false
-	for _, c := range strings.ToLower(name) {
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-			gap = b.Len() > 0
-			continue
-		}
-		if b.Len() >= most {
-			break
-		}
-		if gap {
-			b.WriteByte('_')
-			gap = false
-		}
-		b.WriteRune(c)
-	}
-	text := b.String()
-	switch {
-	case text == "":
-		return otherwise
-	case text[0] <= '9', text == "for": // a first key of that name begins a for expression
-		return otherwise + "_" + text
-	default:
-		return text
 	}
 }

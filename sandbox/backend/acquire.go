@@ -17,7 +17,8 @@ import (
 //
 // A running sandbox that was made for another spec or admitted by another policy
 // is refused with [sandbox.CodeReuseDiffers], which names the fields; it is left
-// alone. When a sandbox was made and the acquire fails after all, it is removed
+// alone. So is one whose guest turns out to run as a user with whom the workload
+// cannot do what it requires, with [sandbox.CodeImageUserUnfit]. When a sandbox was made and the acquire fails after all, it is removed
 // before Acquire returns; should that fail too, the error also holds a
 // [*sandbox.DisposalFailure].
 func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sandbox.Acquired, error) {
@@ -41,19 +42,26 @@ func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sand
 	}
 	defer unlock()
 
+	gate := b.userGate(&req)
+	if !b.instances.knows(name) {
+		if err := gate.remembered(); err != nil {
+			return sandbox.Acquired{}, err
+		}
+	}
 	started, err := b.engine.Start(ctx, engine.StartRequest{
 		Name: name, Labels: maps.Clone(labels), Image: req.Spec.Image, Egress: req.Spec.Egress,
 		WorkDir: req.Spec.WorkDir, OSFamily: req.Spec.OSFamily,
 	})
 	if err != nil {
-		return sandbox.Acquired{}, mapError(ctx, "start a sandbox", err)
+		return sandbox.Acquired{}, startError(ctx, err)
 	}
 	if started.Guest == nil || started.Guest.ID() == "" {
 		return sandbox.Acquired{}, broken("a started sandbox without an id")
 	}
 	inst := b.instances.note(started.Guest, name, who)
 	s := b.newSession(req, started.Guest, inst)
-	if err := s.prepare(ctx, labels, started); err != nil {
+	warnings, err := s.prepare(ctx, labels, gate, started)
+	if err != nil {
 		if started.Origin == sandbox.OriginCreated {
 			err = b.undo(ctx, inst, err)
 		}
@@ -62,31 +70,33 @@ func (b *Backend) Acquire(ctx context.Context, req sandbox.AcquireRequest) (sand
 	if started.Origin == sandbox.OriginCreated {
 		b.instances.madeFor(inst, &s.spec)
 	}
-	return sandbox.Acquired{Session: sandbox.NewSession(s.info, s), Origin: started.Origin}, nil
+	return sandbox.Acquired{Session: sandbox.NewSession(s.info, s), Origin: started.Origin, Findings: warnings}, nil
 }
 
-// prepare judges what was started and makes its work directory.
-func (s *session) prepare(ctx context.Context, want map[string]string, started engine.Started) error {
+// prepare judges what was started and makes its work directory. It answers what it
+// warns of.
+func (s *session) prepare(ctx context.Context, want map[string]string, gate userGate, started engine.Started) ([]sandbox.Finding, error) {
 	if !slices.Contains([]sandbox.Origin{sandbox.OriginCreated, sandbox.OriginResumed, sandbox.OriginAdopted}, started.Origin) {
-		return broken("a sandbox of no known origin")
+		return nil, broken("a sandbox of no known origin")
 	}
 	if fields := differing(want, started.Labels); fields != "" {
 		if started.Origin == sandbox.OriginCreated {
-			return broken("a new sandbox that does not carry its labels (" + fields + ")")
+			return nil, broken("a new sandbox that does not carry its labels (" + fields + ")")
 		}
-		return reuseDiffers(fields, s.backend.instances.specOf(s.inst), &s.spec)
+		return nil, reuseDiffers(fields, s.backend.instances.specOf(s.inst), &s.spec)
 	}
 	need := s.spec.RequiredCapabilities()
 	if _, ok := started.Guest.(engine.Execer); need.Has(sandbox.CapabilityExec) && !ok {
-		return broken("a guest that cannot exec")
+		return nil, broken("a guest that cannot exec")
 	}
 	if _, ok := started.Guest.(engine.CodeRunner); need.Has(sandbox.CapabilityRunCode) && !ok {
-		return broken("a guest that cannot run_code")
+		return nil, broken("a guest that cannot run_code")
 	}
-	if !needsWorkDir(need) {
-		return nil
+	warnings, err := s.admitUser(ctx, gate, started)
+	if err != nil || !needsWorkDir(need) {
+		return warnings, err
 	}
-	return s.ensureWorkDir(ctx)
+	return warnings, s.ensureWorkDir(ctx)
 }
 
 // undo removes a sandbox whose acquire failed.

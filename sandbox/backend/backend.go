@@ -39,6 +39,7 @@ type Backend struct {
 	calls     calls
 	locks     keyedLocks
 	instances instances
+	users     users
 
 	closing sync.Mutex
 	closed  bool // the engine is closed
@@ -93,6 +94,14 @@ func (b *Backend) Name() string { return b.declarations.Backend }
 
 // Declarations are what the backend was made with.
 func (b *Backend) Declarations() sandbox.Declarations { return b.declarations }
+
+// Place is where the engine makes its sandboxes, zero where that has no name.
+func (b *Backend) Place() sandbox.Place {
+	if placed, ok := b.engine.(engine.Placed); ok {
+		return placed.Place()
+	}
+	return sandbox.Place{}
+}
 
 // Close refuses new calls, waits for those in flight, streams that are still open
 // included, and then closes the engine. When ctx ends first the engine is left

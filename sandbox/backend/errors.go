@@ -50,6 +50,19 @@ func mapError(ctx context.Context, doing string, err error) error {
 	return refusalFor(doing, err)
 }
 
+// startError is mapError, but for an engine that refused to start in words of its
+// author's: those say what to change, where a failure underneath only says that one
+// was.
+func startError(ctx context.Context, err error) error {
+	switch err.(type) { //nolint:errorlint // what lies further down are an engine's own words
+	case *sandbox.Refusal, sandbox.Refusals:
+		if ctx.Err() == nil {
+			return err
+		}
+	}
+	return mapError(ctx, "start a sandbox", err)
+}
+
 // ended is the error of a call whose caller's context has ended, with the cause
 // if the caller gave one.
 func ended(ctx context.Context, doing string) error {

@@ -21,6 +21,7 @@ type instance struct {
 	who  identity
 	gate freezeGate
 	spec *sandbox.Spec // it was made for, nil when another process made it
+	user toldUser
 }
 
 // note answers the record of the guest, making it on first sight.
@@ -56,6 +57,18 @@ func (r *instances) forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.byID, id)
+}
+
+// knows reports whether there is an instance of that name.
+func (r *instances) knows(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, i := range r.byID {
+		if i.name == name {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *instances) matching(match func(identity) bool) []*instance {

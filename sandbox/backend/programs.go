@@ -125,6 +125,8 @@ func (s *session) endedBadly(
 		return sandbox.ExecResult{}, ended(ctx, doing)
 	case errors.Is(err, engine.ErrMemory), errors.Is(err, engine.ErrStack), errors.Is(err, engine.ErrCrashed), errors.Is(err, engine.ErrNoSpace):
 		return stopped(result, refusalFor(doing, err))
+	case errors.Is(err, engine.ErrNotExist):
+		return sandbox.ExecResult{}, noProgram(doing, err)
 	}
 	return sandbox.ExecResult{}, refusalFor(doing, err)
 }
@@ -213,4 +215,14 @@ func invalid(path sandbox.FieldPath, found, required, remedy string) *sandbox.Re
 	return sandbox.Finding{
 		Code: sandbox.CodeInvalidText, Path: path, Found: found, Required: required, Remedy: remedy,
 	}.Refusal(nil)
+}
+
+// noProgram says of a program that did not start where one is looked for: nobody named a
+// path in the work directory, as with files.
+func noProgram(doing string, err error) *sandbox.Refusal {
+	return sandbox.Finding{
+		Code: sandbox.CodeFileNotFound, Found: "no such program in the sandbox, or no such directory to run it in, to " + doing,
+		Required: "a program in a directory of the sandbox's PATH, or its path",
+		Remedy:   "name a program that the sandbox has, or upload it and name its path",
+	}.Refusal(err)
 }

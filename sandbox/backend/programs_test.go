@@ -146,6 +146,25 @@ func TestAnEnginesOwnEndsAreToldApart(t *testing.T) {
 	}
 }
 
+// A program that is not there was looked for in PATH, and no directory of files tells
+// why.
+func TestAProgramThatIsNotThereIsNoFileOfTheWorkDirectory(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, sandboxtest.Options{Access: rootFollows, RunCode: sandboxtest.Script, Exec: func(context.Context, *sandboxtest.View, engine.ExecRequest) (int, error) {
+		return 0, engine.ErrNotExist
+	}})
+	_, err := s.Exec(t.Context(), sandbox.Command{Args: []string{"nosuch"}})
+	wantCode(t, err, sandbox.CodeFileNotFound)
+	if r := sandbox.RefusalOf(err); r == nil || !strings.Contains(r.Required, "PATH") || strings.Contains(r.Remedy, "list the directory") {
+		t.Errorf("%+v", r)
+	}
+	_, _, err = s.Open(t.Context(), "nosuch", 10)
+	wantCode(t, err, sandbox.CodeFileNotFound)
+	if r := sandbox.RefusalOf(err); r == nil || !strings.Contains(r.Remedy, "list the directory") {
+		t.Errorf("%+v", r)
+	}
+}
+
 func TestAFrozenGuestRunsNothing(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, sandboxtest.Options{Access: rootFollows, Freeze: true, RunCode: sandboxtest.Script})

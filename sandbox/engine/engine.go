@@ -26,7 +26,9 @@ import (
 type Engine interface {
 	// Start answers the sandbox of that name: a new one, or the one that exists.
 	// It must not return before files can be written to the guest, and on an
-	// error nothing is left of what it made.
+	// error nothing is left of what it made. An error that itself is a
+	// [*sandbox.Refusal] or [sandbox.Refusals] says what was asked that cannot be
+	// had, in words that may be shown, and is passed on as it is.
 	Start(ctx context.Context, req StartRequest) (Started, error)
 	// List finds the sandboxes that carry every label of match.
 	List(ctx context.Context, match map[string]string) ([]Listed, error)
@@ -41,6 +43,11 @@ type Engine interface {
 	// Close releases what the engine itself holds. Sandboxes are left alone
 	// unless they cannot outlive the process.
 	Close(ctx context.Context) error
+}
+
+// Placed is an engine that makes its sandboxes in one place that a manifest can name.
+type Placed interface {
+	Place() sandbox.Place
 }
 
 // StartRequest says which sandbox is wanted.
@@ -65,6 +72,9 @@ type Started struct {
 	// Labels are those the sandbox really carries, which for one that existed
 	// may not be the requested ones.
 	Labels map[string]string
+	// User is as whom the guest's programs run, where the engine itself knows. A
+	// guest of which it does not is asked, by the program id.
+	User sandbox.GuestUser
 }
 
 // Listed is one sandbox that [Engine.List] found.

@@ -83,6 +83,7 @@ func (a *Attachment) acquire(ctx context.Context, key sandbox.Key, slot *slot) (
 		event.Refusal = sandbox.CodeGuestFailed
 	} else {
 		event.InstanceID = acquired.Session.Info().InstanceID
+		event.Findings = a.about(acquired.Findings)
 	}
 	a.router.observe(event)
 	return acquired, err
@@ -100,10 +101,16 @@ func (a *Attachment) acquireDecided(ctx context.Context, key sandbox.Key, slot *
 	if err := a.decide().Err(); err != nil {
 		return sandbox.Acquired{}, err
 	}
-	acquired, err := a.backend.Acquire(ctx, sandbox.AcquireRequest{
+	req := sandbox.AcquireRequest{
 		Owner: a.router.owner, Key: key, Spec: a.spec,
 		SpecDigest: string(a.specDigest), PolicyDigest: string(a.policyDigest),
-	})
+	}
+	if a.router.policy.BoundsUser() { // what an image is configured to run as is not yet what runs
+		req.JudgeUser = func(user sandbox.GuestUser) []sandbox.Finding {
+			return a.about(a.router.policy.UserFindings(user))
+		}
+	}
+	acquired, err := a.backend.Acquire(ctx, req)
 	if err != nil {
 		return sandbox.Acquired{}, err
 	}

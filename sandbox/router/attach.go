@@ -131,10 +131,16 @@ func sameSpec(given *sandbox.Spec, encoded []byte, subject string) error {
 // decide asks the one decision again, on what is in force now.
 func (a *Attachment) decide() sandbox.Decision {
 	d := policy.Decide(a.router.policy, a.backend.compiled, a.compiled)
-	for i := range d.Findings {
-		d.Findings[i].Subject = Subject(a.name)
-	}
+	a.about(d.Findings)
 	return d
+}
+
+// about makes the workload the subject of findings.
+func (a *Attachment) about(findings []sandbox.Finding) []sandbox.Finding {
+	for i := range findings {
+		findings[i].Subject = Subject(a.name)
+	}
+	return findings
 }
 
 // Spec is the workload as the manifest has it.

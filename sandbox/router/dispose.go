@@ -21,7 +21,7 @@ func (r *Router) Dispose(ctx context.Context, key sandbox.Key) error {
 	var failures []*sandbox.DisposalFailure
 	for _, name := range r.names {
 		failure := r.backends[name].Dispose(ctx, sandbox.DisposeRequest{Owner: r.owner, Key: key})
-		failures = append(failures, named(name, failure))
+		failures = append(failures, byName(name, failure))
 	}
 	if failure := sandbox.FoldDisposalFailures(failures...); failure != nil {
 		return failure
@@ -49,7 +49,7 @@ func (r *Router) DisposeScope(ctx context.Context, scope, thread string) (sandbo
 	for _, name := range r.names {
 		one := r.backends[name].DisposeScope(ctx, r.owner, scope, thread)
 		total.Disposed += one.Disposed
-		failures = append(failures, named(name, one.Undisposed))
+		failures = append(failures, byName(name, one.Undisposed))
 	}
 	total.Undisposed = sandbox.FoldDisposalFailures(failures...)
 	if total.Undisposed != nil {
@@ -61,8 +61,8 @@ func (r *Router) DisposeScope(ctx context.Context, scope, thread string) (sandbo
 	return total, nil
 }
 
-// named prefixes a failure with the backend that reported it.
-func named(backend string, failure *sandbox.DisposalFailure) *sandbox.DisposalFailure {
+// byName prefixes a failure with the backend that reported it.
+func byName(backend string, failure *sandbox.DisposalFailure) *sandbox.DisposalFailure {
 	if failure == nil {
 		return nil
 	}

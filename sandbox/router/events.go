@@ -32,6 +32,10 @@ type SandboxAcquired struct {
 	Duration time.Duration
 	// Refusal is the code of what went wrong, empty on success.
 	Refusal sandbox.Code
+	// Findings are warnings about the sandbox that refused nothing, each told once:
+	// that its programs run as another user than the one that owns its files, or in
+	// root's group.
+	Findings []sandbox.Finding
 }
 
 // SandboxDisposed is sent after each attempt to dispose the sandbox of a call.

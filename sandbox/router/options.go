@@ -35,7 +35,9 @@ type Options struct {
 	// Owner separates this application's sandboxes from everybody else's on the
 	// same engine: it is part of every sandbox's identity. 1 to 128 bytes.
 	Owner string
-	// Backends are those that the host offers, each under its own name.
+	// Backends are those that the host offers, each under its own name. Several of
+	// one name are [Placed] in different places, of which the manifest's group names
+	// one.
 	Backends []Backend
 	// Floor is the host's own isolation floor; it can only raise the manifest's.
 	Floor sandbox.Isolation
@@ -69,22 +71,12 @@ func (o *Options) findings() []sandbox.Finding {
 	if len(o.Backends) == 0 {
 		bad("backends", "none", "at least one backend", "register the backend that the workloads name")
 	}
-	seen := map[string]bool{}
 	for i, b := range o.Backends {
-		switch {
-		case b == nil:
+		if b == nil {
 			findings = append(findings, sandbox.Finding{
 				Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("options", "backends", i),
 				Found: "nil", Required: "a backend", Remedy: "check the error of the backend's New",
 			})
-		case seen[b.Name()]:
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeOptionsInvalid, Path: sandbox.Path("options", "backends", i),
-				Found: "a second backend named " + sandbox.Echo(b.Name()), Required: "each name once",
-				Remedy: "register one of them",
-			})
-		default:
-			seen[b.Name()] = true
 		}
 	}
 	return findings

@@ -37,7 +37,8 @@ type registered struct {
 // Open reads a manifest and gets ready to serve it. In order: the options must
 // be complete; the bytes' digest must be one that is accepted, before they are
 // parsed; the document must be strict; every backend's declarations must be
-// sound and still give what the manifest relied on. Nothing is created.
+// sound and still give what the manifest relied on. A manifest that names a group is
+// only opened with a backend that the host configured for it. Nothing is created.
 //
 // Errors are [sandbox.Refusals] that list everything found at the first step
 // that fails.
@@ -60,6 +61,10 @@ func Open(ctx context.Context, opts Options) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
+	backends, findings := choose(m, opts.Backends)
+	if err := refuse(append(findings, named(backends)...)); err != nil {
+		return nil, err
+	}
 	layers := m.Layers()
 	if opts.Floor != sandbox.IsolationUnspecified {
 		layers = append([]policy.Layer{hostLayer(opts.Floor)}, layers...)
@@ -70,11 +75,11 @@ func Open(ctx context.Context, opts Options) (*Router, error) {
 	}
 	r := &Router{
 		owner: opts.Owner, manifest: m, digest: digest, policy: compiled,
-		backends: make(map[string]*registered, len(opts.Backends)),
+		backends: make(map[string]*registered, len(backends)),
 		observer: opts.Observer, slots: newSlots(),
 	}
 	findings = nil
-	for _, b := range opts.Backends {
+	for _, b := range backends {
 		findings = append(findings, r.register(b)...)
 	}
 	slices.Sort(r.names)

@@ -26,6 +26,9 @@ type Options struct {
 	// Freeze makes guests freezable: while frozen, programs and [View.AsGuest]
 	// change nothing.
 	Freeze bool
+	// UID is as whom programs run. -1 is an engine that does not know: its guests
+	// are asked.
+	UID int64
 	// MaxBytes bounds what one guest's files hold; zero is no bound.
 	MaxBytes int64
 }
@@ -157,6 +160,20 @@ func (e *Engine) SetLabel(id, label, value string) {
 	}
 }
 
+// Made is how many sandboxes were ever made.
+func (e *Engine) Made() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.made
+}
+
+// Vanish removes a sandbox behind the layer's back, as a service's timer does.
+func (e *Engine) Vanish(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sandboxes, id)
+}
+
 // Suspend puts a sandbox to sleep; the next start resumes it.
 func (e *Engine) Suspend(id string) {
 	e.mu.Lock()
@@ -198,7 +215,7 @@ func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Sta
 		if m.asleep {
 			origin, m.asleep = sandbox.OriginResumed, false
 		}
-		return engine.Started{Guest: e.guest(m), Origin: origin, Labels: maps.Clone(m.labels)}, nil
+		return e.started(m, origin), nil
 	}
 	if err := validName(req.Name); err != nil {
 		return engine.Started{}, err
@@ -209,7 +226,13 @@ func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Sta
 		m.labels = map[string]string{}
 	}
 	e.sandboxes[m.id] = m
-	return engine.Started{Guest: e.guest(m), Origin: sandbox.OriginCreated, Labels: maps.Clone(m.labels)}, nil
+	return e.started(m, sandbox.OriginCreated), nil
+}
+
+func (e *Engine) started(m *memory, origin sandbox.Origin) engine.Started {
+	return engine.Started{
+		Guest: e.guest(m), Origin: origin, Labels: maps.Clone(m.labels), User: sandbox.MeasuredUser(e.options.UID),
+	}
 }
 
 // validName holds callers to the grammar of [engine.StartRequest].

@@ -37,6 +37,14 @@ func (c *Client) PutGroup(ctx context.Context, id GroupID, body wire.Group, wait
 	return c.changeGroup(ctx, call{op: wire.GroupPut, object: id.object(), seg: id.segments(), body: body}, id, wait)
 }
 
+// AwaitGroup waits until what somebody began to make of a group is done.
+func (c *Client) AwaitGroup(ctx context.Context, id GroupID, wait Wait) (wire.Group, error) {
+	if err := id.Check(); err != nil {
+		return wire.Group{}, err
+	}
+	return c.changeGroup(ctx, call{op: wire.GroupGet, object: id.object(), seg: id.segments()}, id, wait)
+}
+
 // PatchGroup changes parts of a group and waits until they hold.
 func (c *Client) PatchGroup(ctx context.Context, id GroupID, body wire.GroupPatchBody, wait Wait) (wire.Group, error) {
 	if err := id.Check(); err != nil {

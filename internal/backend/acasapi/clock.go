@@ -13,6 +13,9 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
+// SystemClock is the one of a [Config] that names none.
+func SystemClock() Clock { return systemClock{} }
+
 type systemClock struct{}
 
 func (systemClock) Now() time.Time { return time.Now() }

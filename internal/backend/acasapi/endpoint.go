@@ -125,6 +125,13 @@ func origin(endpoint string) (*url.URL, error) {
 	return &url.URL{Scheme: "https", Host: u.Host}, nil
 }
 
+// CheckEndpoint holds text against the form of an endpoint. It says nothing about
+// whether a token may go there.
+func CheckEndpoint(endpoint string) error {
+	_, err := origin(endpoint)
+	return err
+}
+
 // sameOrigin reports whether a URL that an answer gave lies on base's own scheme,
 // host and port.
 func sameOrigin(base, u *url.URL) bool {

@@ -106,9 +106,22 @@ func (e *Error) refuse() error {
 	if r := sandbox.RefusalOf(e.Err); r != nil {
 		return r // it says what is wrong, and the request is not it
 	}
-	r := refusal(e.Class, e.Object, e.found(), "", remedies[e.Class])
+	r := refusal(e.Class, e.Object, e.found(), "", e.remedy())
 	r.Err = e
 	return r
+}
+
+// remedy is what to do. The two planes have roles of their own, and neither includes
+// the other's.
+func (e *Error) remedy() string {
+	switch {
+	case e.Op.Operation().Plane != wire.ARM:
+	case e.Class == sandbox.CodeServiceForbidden:
+		return `give the identity a role that manages the group, such as Contributor on its resource group; "Container Apps SandboxGroup Data Owner" does not include it`
+	case e.Class == sandbox.CodeServiceNotFound && e.Op == wire.GroupPut:
+		return "check the subscription and the resource group; a subscription that the identity cannot see is not found either"
+	}
+	return remedies[e.Class]
 }
 
 func (e *Error) found() string {

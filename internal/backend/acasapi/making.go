@@ -149,7 +149,7 @@ func (m making[T]) abandon(ctx context.Context) error {
 func (m making[T]) unknown(lost *Error, err error) error {
 	e := *lost
 	e.Class, e.Err = sandbox.CodeServiceOutcomeUnknown, errors.Join(lost.Err, err)
-	r := refusal(e.Class, m.object, e.found(), "", remedies[e.Class])
+	r := refusal(e.Class, m.object, e.found(), "", e.remedy())
 	r.Err = &e
 	return r
 }

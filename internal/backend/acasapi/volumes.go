@@ -29,14 +29,21 @@ func (g *Group) PutVolume(ctx context.Context, name string, body wire.Volume, wa
 	if err != nil {
 		return wire.Volume{}, err
 	}
-	p := polling{first: time.Second, most: 8 * time.Second, limit: 5 * time.Minute, object: c.object, goal: wire.ARMSucceeded}
-	err = g.client().poll(ctx, wait, p, func(ctx context.Context) (bool, string, error) {
+	return g.AwaitVolume(ctx, name, volume, wait)
+}
+
+// AwaitVolume waits until a volume is provisioned, whoever made it. volume is how it
+// was last seen.
+func (g *Group) AwaitVolume(ctx context.Context, name string, volume wire.Volume, wait Wait) (wire.Volume, error) {
+	object := g.on(wire.VolumeGet, "volume", wire.SegVolume, name).object
+	p := polling{first: time.Second, most: 8 * time.Second, limit: 5 * time.Minute, object: object, goal: wire.ARMSucceeded}
+	err := g.client().poll(ctx, wait, p, func(ctx context.Context) (bool, string, error) {
 		state := volume.ProvisioningState
 		switch {
 		case state == "", wire.SameState(state, wire.ARMSucceeded):
 			return true, state, nil
 		case wire.SameState(state, wire.ARMFailed, wire.ARMCanceled):
-			return false, state, refusal(sandbox.CodeServiceFailed, c.object, word(state), wire.ARMSucceeded, "")
+			return false, state, refusal(sandbox.CodeServiceFailed, object, word(state), wire.ARMSucceeded, "")
 		}
 		var err error
 		volume, err = g.Volume(ctx, name)

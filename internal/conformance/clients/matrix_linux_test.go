@@ -289,11 +289,11 @@ func page(seen map[string][2]outcome) string {
 const pageHead = `# Clients and egress rules
 
 Written by a test, which runs each client in a sandbox of the process backend
-against servers of its own, under one rule: for a host, where TLS is passed
-through and the client checks the server's certificate; and for GET and HEAD,
-where TLS is opened with the sandbox's authority. Refused means that the client
-failed, that its output shows the 403 or the code beside it, and that the server
-heard nothing.
+against servers of its own, twice. First one rule names a host alone: TLS is passed
+through, and the client checks the server's certificate. Then one rule names the
+methods GET and HEAD for the host: TLS is opened with the sandbox's authority.
+Refused means that the client failed, that its output shows the 403 or the code
+beside it, and that the server heard nothing.
 
 Nothing has to be configured: a sandbox sets the variables. A host with a
 certificate of a private authority has to be trusted by the client where TLS is

@@ -95,6 +95,8 @@ func write(columns []column) string {
 
 <!-- Written by the tests of internal/conformance/mutants. Do not edit. -->
 
+` + summary() + `
+
 A backend is not believed; it is attacked. The conformance suites run against every
 backend in CI, and against yours and on your machine with
 
@@ -140,17 +142,27 @@ sandboxes with one thing wrong. Every one of these has to be noticed, by the pro
 that is named and whoever else; and every probe has to notice one of them.
 
 `)
-	n := 0
 	for _, k := range kinds() {
 		fmt.Fprintf(&b, "| what is wrong with the %s | noticed by |\n|---|---|\n", kindWord(k.name))
 		for _, m := range k.mutants() {
-			n++
 			fmt.Fprintf(&b, "| %s | `%s` |\n", m.name, m.by)
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%d mutants, all noticed.\n", n)
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// summary counts what attacks and what has to be noticed. The page is written only by
+// tests that saw all of it noticed.
+func summary() string {
+	probes, mutants := 0, 0
+	for _, s := range conformance.Suites() {
+		probes += len(s.Probes)
+	}
+	for _, k := range kinds() {
+		mutants += len(k.mutants())
+	}
+	return fmt.Sprintf("%d probes, %d broken engines, layers, programs and sandboxes: all noticed.", probes, mutants)
 }
 
 func kindWord(kind string) string {

@@ -42,7 +42,7 @@ type described interface {
 // modifies plans.
 type inert struct{ described }
 
-// Create keeps the plan; what it left open becomes null.
+// Create keeps the plan; what it left open becomes some text, or null.
 func (inert) Create(_ context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	state, err := settled(req.Plan.Raw)
 	if err != nil {
@@ -55,7 +55,7 @@ func (inert) Create(_ context.Context, req resource.CreateRequest, resp *resourc
 // Read keeps the state.
 func (inert) Read(context.Context, resource.ReadRequest, *resource.ReadResponse) {}
 
-// Update keeps the plan; what it left open becomes null.
+// Update keeps the plan; what it left open becomes some text, or null.
 func (inert) Update(_ context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	state, err := settled(req.Plan.Raw)
 	if err != nil {
@@ -70,6 +70,9 @@ func (inert) Delete(context.Context, resource.DeleteRequest, *resource.DeleteRes
 
 func settled(plan tftypes.Value) (tftypes.Value, error) {
 	return tftypes.Transform(plan, func(_ *tftypes.AttributePath, v tftypes.Value) (tftypes.Value, error) {
+		if !v.IsKnown() && v.Type().Is(tftypes.String) {
+			return tftypes.NewValue(v.Type(), "given"), nil // what refers to it may need one
+		}
 		if !v.IsKnown() {
 			return tftypes.NewValue(v.Type(), nil), nil
 		}

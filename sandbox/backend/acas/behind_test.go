@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/acas"
@@ -53,11 +51,7 @@ func (i inside) Remove(p string) error { return i.files.Remove(p) }
 // behind opens a sandbox as its own programs have it.
 func (w *world) behind(t *testing.T) func(id string) (sandboxtest.Guest, error) {
 	t.Helper()
-	client, err := acasapi.New(acasapi.Config{DataEndpoint: w.URL, ARMEndpoint: w.URL, ExactEndpoints: []string{w.URL}, Transport: w.ACAS, Credential: auth.Emulator{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	group, err := client.Group(w.group())
+	group, err := w.client(t).Group(w.group())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,6 +44,12 @@ type Config struct {
 	// Endpoint replaces the service's own, for an emulator: scheme, host and port in
 	// full. A token goes there, so it is for the host's own configuration alone.
 	Endpoint string
+	// ARMEndpoint replaces the endpoint that the group itself is read from. Empty is
+	// the cloud's own, or an emulator's Endpoint.
+	ARMEndpoint string
+	// GroupHasNoIdentity is the host's word that the group has no identity, for a
+	// credential that may not read the group. It is not checked then.
+	GroupHasNoIdentity bool
 	// RootCAs replaces the system's roots, for an emulator's certificate, and
 	// Transport the network, for an emulator in this process.
 	RootCAs   *x509.CertPool
@@ -118,20 +124,28 @@ func (c Config) settings() (Config, error) {
 	return c, nil
 }
 
-func (c Config) client() (*acasapi.Client, *acasapi.Group, error) {
+// clients are the way to the group's sandboxes, and the one to the group itself. The
+// second takes a refusal for an answer: whoever waits for a role would keep every
+// sandbox waiting.
+func (c Config) clients() (data, arm *acasapi.Client, err error) {
 	cfg := acasapi.Config{
-		Location: c.Location, DataEndpoint: c.Endpoint,
+		Location: c.Location, DataEndpoint: c.Endpoint, ARMEndpoint: c.ARMEndpoint,
 		RootCAs: c.RootCAs, Transport: c.Transport, Credential: c.Credential,
 	}
-	if c.Endpoint != "" {
-		cfg.ExactEndpoints = []string{c.Endpoint}
+	for _, endpoint := range []string{c.Endpoint, c.ARMEndpoint} {
+		if endpoint != "" {
+			cfg.ExactEndpoints = append(cfg.ExactEndpoints, endpoint)
+		}
 	}
-	client, err := acasapi.New(cfg)
-	if err != nil {
+	if data, err = acasapi.New(cfg); err != nil {
 		return nil, nil, err
 	}
-	group, err := client.Group(acasapi.GroupID{Subscription: c.Subscription, ResourceGroup: c.ResourceGroup, Name: c.Group})
-	return client, group, err
+	if endpoint, cloud := data.Endpoint(wire.Data); endpoint != "" && !cloud && cfg.ARMEndpoint == "" {
+		cfg.ARMEndpoint = endpoint // an emulator is both
+	}
+	cfg.RoleWait = -1
+	arm, err = acasapi.New(cfg)
+	return data, arm, err
 }
 
 // declarations are the facts on the service's own hosts. Elsewhere the same abilities

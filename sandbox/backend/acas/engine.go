@@ -31,12 +31,16 @@ type Engine struct {
 	config Config
 	client *acasapi.Client
 	group  *acasapi.Group
+	arm    *acasapi.Client // for the group itself
 
 	mu   sync.Mutex
 	lost map[string]bool // ids in which a program may still run that nobody waits for
 }
 
-var _ engine.Engine = (*Engine)(nil)
+var (
+	_ engine.Engine = (*Engine)(nil)
+	_ engine.Placed = (*Engine)(nil)
+)
 
 // NewEngine checks the configuration and sends nothing. Errors are
 // [*sandbox.Refusal].
@@ -45,11 +49,21 @@ func NewEngine(config Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, group, err := config.client()
+	client, arm, err := config.clients()
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{config: config, client: client, group: group, lost: map[string]bool{}}, nil
+	group, err := client.Group(acasapi.GroupID{Subscription: config.Subscription, ResourceGroup: config.ResourceGroup, Name: config.Group})
+	if err != nil {
+		return nil, err
+	}
+	return &Engine{config: config, client: client, group: group, arm: arm, lost: map[string]bool{}}, nil
+}
+
+// Place is the group, and the endpoint that the host's configuration gave.
+func (e *Engine) Place() sandbox.Place {
+	endpoint, _ := e.client.Endpoint(wire.Data)
+	return sandbox.Place{Group: e.group.ID().String(), Endpoint: endpoint}
 }
 
 // Access says that the file plane is root and follows links.
@@ -64,11 +78,14 @@ func (e *Engine) Abilities() engine.Abilities { return engine.Abilities{Exec: tr
 // a new one. Hosts that start one name within the same second of the service's clock
 // may each make one; the next start of that name finds the same one from everywhere.
 // A sandbox is served only when its egress was read back and is what was
-// asked. What was made and is not served is deleted again; what was found and is not
+// asked, and while the group has no identity. What was made and is not served is deleted again; what was found and is not
 // served is left alone.
 func (e *Engine) Start(ctx context.Context, req engine.StartRequest) (engine.Started, error) {
 	compiled, findings := acasegress.Compile(req.Egress, e.config.version())
 	if err := sandbox.Decide(findings).Err(); err != nil {
+		return engine.Started{}, err
+	}
+	if err := e.withoutIdentity(ctx); err != nil {
 		return engine.Started{}, err
 	}
 	found, err := e.named(ctx, req.Name)
@@ -267,6 +284,7 @@ func (e *Engine) lose(id string) {
 // Close lets go of connections. Sandboxes are left alone.
 func (e *Engine) Close(context.Context) error {
 	e.client.Close()
+	e.arm.Close()
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -136,8 +137,34 @@ func quoted(words []string) []string {
 	return all
 }
 
-// quote makes one word of a text, for a POSIX shell.
-func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+// quote makes one word of a text, for a POSIX shell. A command travels as text, so
+// bytes that are none are written by the shell's own printf.
+func quote(text string) string {
+	var word strings.Builder
+	for plain := true; text != ""; plain = !plain {
+		n := strings.IndexFunc(text, func(r rune) bool { return (r == utf8.RuneError) == plain })
+		if n < 0 {
+			n = len(text)
+		}
+		run := text[:n]
+		text = text[n:]
+		switch {
+		case run == "":
+		case plain || utf8.ValidString(run): // a replacement character is text
+			word.WriteString("'" + strings.ReplaceAll(run, "'", `'\''`) + "'")
+		default:
+			word.WriteString(`"$(printf '`)
+			for _, b := range []byte(run) {
+				fmt.Fprintf(&word, `\%03o`, b)
+			}
+			word.WriteString(`')"`)
+		}
+	}
+	if word.Len() == 0 {
+		return "''"
+	}
+	return word.String()
+}
 
 // answered reads what the script left.
 func answered(result wire.ExecResult, token string, cmd engine.ExecRequest) (int, error) {

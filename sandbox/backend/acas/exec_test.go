@@ -39,6 +39,7 @@ func TestAProgramsBytesAreCarriedAsTheyAre(t *testing.T) {
 		"every byte":       {args: []string{"cat"}, stdin: every, stdout: string(every)},
 		"no input":         {args: []string{"cat"}},
 		"hard words":       {args: []string{"printf", "%s|", `'`, `"`, "$HOME", "`id`", "a\nb", "", "*", `\`}, stdout: `'|"|$HOME|` + "`id`|a\nb||*|\\|"},
+		"no text":          {args: []string{"printf", "%s|", "odd-\xff\xfe'x", "\xff", "a\ufffdb", "\ufffd\xff"}, stdout: "odd-\xff\xfe'x|\xff|a\ufffdb|\ufffd\xff|"},
 		"variables":        {args: []string{"sh", "-c", `printf %s "$A-$B"`}, env: []string{"A=x y'z", "B="}, stdout: "x y'z-"},
 		"no shell's words": {args: []string{"exit", "0"}, code: 127},
 		"the token's like": {args: []string{"echo", "TOKEN 0"}, stdout: "TOKEN 0\n"},

@@ -27,7 +27,7 @@ func inspect(doc wire.Sandbox, want acasegress.Compiled) error {
 			return sandbox.Finding{
 				Code: sandbox.CodeAttachedIdentity, Subject: "sandbox " + sandbox.Echo(doc.ID),
 				Found:    "the identity " + sandbox.Echo(i.Identity) + ", which its programs can use",
-				Required: "none, since no workload can require one here", Remedy: "dispose the sandbox, and keep identities from sandboxes of the group",
+				Required: "none, since no workload can require one here", Remedy: "dispose the sandbox; " + identityRemedy,
 			}.Refusal(nil)
 		}
 	}

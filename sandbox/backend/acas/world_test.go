@@ -34,27 +34,34 @@ type world struct {
 
 	mu     sync.Mutex
 	tamper func(request *http.Request, body []byte) []byte
+	uid    string                 // what id says in guests
 	shown  *sandboxtest.ACASFiles // by showFiles
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{began: make(chan struct{}, 1)}
+	w := &world{began: make(chan struct{}, 1), uid: "0"}
 	w.ACAS = sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Exec: w.shell(t)})
 	w.config = acas.Config{
 		Subscription: subscription, ResourceGroup: "rg", Group: "g", Endpoint: w.URL,
 		Transport: w, Credential: auth.Emulator{},
 	}
+	if _, err := w.client(t).PutGroup(t.Context(), w.group(), wire.Group{Location: "swedencentral"}, acasapi.Wait{}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// client is another hand's way to the service.
+func (w *world) client(t *testing.T) *acasapi.Client {
+	t.Helper()
 	client, err := acasapi.New(acasapi.Config{
 		ARMEndpoint: w.URL, DataEndpoint: w.URL, ExactEndpoints: []string{w.URL}, Transport: w.ACAS, Credential: auth.Emulator{},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.PutGroup(t.Context(), w.group(), wire.Group{Location: "swedencentral"}, acasapi.Wait{}); err != nil {
-		t.Fatal(err)
-	}
-	return w
+	return client
 }
 
 func (w *world) group() acasapi.GroupID {
@@ -122,7 +129,10 @@ var inputFile = regexp.MustCompile(`/tmp/\.sandbox-in-[A-Z0-9]+`)
 // taken from the guest.
 func (w *world) shell(t *testing.T) func(context.Context, *sandboxtest.ACASFiles, engine.ExecRequest) (int, error) {
 	t.Helper()
-	dir := t.TempDir()
+	dir, programs := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(programs, "id"), []byte("#!/bin/sh\necho $GUEST_UID\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	return func(ctx context.Context, files *sandboxtest.ACASFiles, req engine.ExecRequest) (int, error) {
 		script := req.Args[2]
 		if script == showFiles {
@@ -142,6 +152,7 @@ func (w *world) shell(t *testing.T) func(context.Context, *sandboxtest.ACASFiles
 		}
 		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", script)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = req.Dir, req.Stdout, req.Stderr
+		cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "GUEST_UID="+w.uid)
 		cmd.WaitDelay = 100 * time.Millisecond // for what the shell started, which ends by itself
 		select {
 		case w.began <- struct{}{}:

@@ -28,7 +28,7 @@ func (h *host) findRunsc(ctx context.Context, configured string) error {
 	if unfit, ok := errors.AsType[*gvisor.Unfit](err); ok {
 		return sandbox.Finding{
 			Code: sandbox.CodeBackendUnfit, Path: sandbox.Path("Runsc"), Found: unfit.Found, Required: unfit.Required,
-			Remedy: "install gVisor (gvisor.dev), or name the path of its runsc",
+			Remedy: "put gVisor's runsc into PATH (gvisor.dev; in a clone, make runsc builds it and says where it is), or let the host's configuration name it",
 		}.Refusal(err)
 	}
 	if err != nil {

@@ -18,6 +18,10 @@ import (
 type Import struct {
 	// Body is the image to make; its reference is Body.Image.Base.
 	Body wire.CreateImage
+	// Marker is what the image carries as [acasapi.MarkerLabel]; empty is a new one. An
+	// image of the reference that carries it already is this import's own, begun
+	// earlier: it is waited for.
+	Marker string
 	// NoWait returns when the image is being built. Another import of the same
 	// reference is then noticed only if it shows at once.
 	NoWait bool
@@ -60,8 +64,8 @@ func (i Import) Run(ctx context.Context, g *acasapi.Group) (Imported, error) {
 	if err != nil {
 		return found, err
 	}
-	if !found.Existed {
-		if found.Image, err = g.StartImage(ctx, i.Body, ""); err != nil {
+	if found.Image.ID == "" {
+		if found.Image, err = g.StartImage(ctx, i.Body, i.Marker); err != nil {
 			return Imported{}, err
 		}
 		i.tell(found)
@@ -109,7 +113,8 @@ func (i Import) find(ctx context.Context, g *acasapi.Group) (Imported, error) {
 	if len(usable) == 0 {
 		return Imported{}, nil
 	}
-	return Imported{Image: usable[0], Existed: true}, nil
+	ours := i.Marker != "" && usable[0].Labels[acasapi.MarkerLabel] == i.Marker
+	return Imported{Image: usable[0], Existed: !ours}, nil
 }
 
 // list gives the images of the reference, the first made first, and those whose build

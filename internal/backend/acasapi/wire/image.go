@@ -1,6 +1,9 @@
 package wire
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // CreateImage is the body that makes a disk image from a registry reference.
 type CreateImage struct {
@@ -186,4 +189,11 @@ func ReadCommit(b []byte) (Image, error) {
 // Commit is the answer to a commit, as it is written.
 type Commit struct {
 	DiskImage Image `json:"diskImage"`
+}
+
+// NamesRegistry reports whether a reference states its registry. One that does not
+// means another image to everybody who completes it.
+func NamesRegistry(reference string) bool {
+	host, rest, _ := strings.Cut(reference, "/")
+	return rest != "" && strings.ContainsAny(host, ".:") && !strings.Contains(reference, "://") && !strings.ContainsAny(reference, " \t\n\\?#")
 }
