@@ -40,7 +40,8 @@ Between attacks there is quiet, so that what else the machine does is in all row
 
 The median of all windows' medians and 99th percentiles, and the least and the greatest
 99th percentile of a window. The spread of the windows without an attack is the noise:
-it is what the rest of the machine does to requests that nobody attacks.
+it is what the rest of the machine does to requests that nobody attacks. Where it is
+wide, the least of each kind say more: they are of moments in which little else ran.
 
 %[14]s
 %[15]s
@@ -67,10 +68,10 @@ func (l *load) page(left string) string {
 	}
 	measures := []struct {
 		name string
-		of   func(loadWindow) []time.Duration
+		of   func(loadWindow) measured
 	}{
-		{"kept connections", func(w loadWindow) []time.Duration { return w.kept }},
-		{"new tunnels", func(w loadWindow) []time.Duration { return w.fresh }},
+		{"kept connections", func(w loadWindow) measured { return w.kept }},
+		{"new tunnels", func(w loadWindow) measured { return w.fresh }},
 	}
 	var rows, found strings.Builder
 	rows.WriteString("| requests on | windows with | windows | requests | median | p99 | least p99 | greatest p99 |\n" +
@@ -102,6 +103,7 @@ func (l *load) page(left string) string {
 func (l *load) costs() string {
 	var rows strings.Builder
 	rows.WriteString("| windows with | processors, proxies | processors, attacker | memory | goroutines | descriptors |\n|---|--:|--:|--:|--:|--:|\n")
+	proxies := make(map[string]float64)
 	for _, kind := range []string{kindQuiet, attackSlow, attackDenied} {
 		windows := l.of(kind)
 		if len(windows) == 0 {
@@ -114,9 +116,12 @@ func (l *load) costs() string {
 			most = stock{max(most.memory, w.stock.memory), max(most.goroutines, w.stock.goroutines), max(most.descriptors, w.stock.descriptors)}
 		}
 		all := float64(len(windows)) * l.window().Seconds()
-		fmt.Fprintf(&rows, "| %s | %.2f | %.2f | %d MiB | %d | %d |\n", kind, spent.proxies.Seconds()/all, spent.attacker.Seconds()/all,
+		proxies[kind] = spent.proxies.Seconds() / all
+		fmt.Fprintf(&rows, "| %s | %.2f | %.2f | %d MiB | %d | %d |\n", kind, proxies[kind], spent.attacker.Seconds()/all,
 			most.memory>>20, most.goroutines, most.descriptors)
 	}
+	// One sandbox can take no more than this, since its refusals are held to a pace.
+	fmt.Fprintf(&rows, "\nTo refuse what one sandbox asks for takes %.2f of a processor: its pace lets no more through.\n", proxies[attackDenied]-proxies[kindQuiet])
 	return rows.String()
 }
 
@@ -126,11 +131,10 @@ type spread struct {
 	requests int
 }
 
-func spreadOf(windows []loadWindow, of func(loadWindow) []time.Duration) (s spread) {
+func spreadOf(windows []loadWindow, of func(loadWindow) measured) (s spread) {
 	for _, w := range windows {
-		took := of(w)
-		s.requests += len(took)
-		s.p50, s.p99 = append(s.p50, percentile(took, 0.5)), append(s.p99, percentile(took, 0.99))
+		m := of(w)
+		s.requests, s.p50, s.p99 = s.requests+m.requests, append(s.p50, m.p50), append(s.p99, m.p99)
 	}
 	slices.Sort(s.p50)
 	slices.Sort(s.p99)
@@ -152,8 +156,8 @@ func (s spread) beside(quiet spread) string {
 	} else if m < least {
 		verdict = "below"
 	}
-	return fmt.Sprintf("the median p99, %s, is %s the noise, which is from %s to %s; %d of %d windows are above it",
-		shownTime(middle(s.p99)), verdict, shownTime(least), shownTime(greatest), beyond, len(s.p99))
+	return fmt.Sprintf("the median p99, %s, is %s the noise, which is from %s to %s; %d of %d windows are above it. The least p99 is %s, and %s without an attack",
+		shownTime(middle(s.p99)), verdict, shownTime(least), shownTime(greatest), beyond, len(s.p99), shownTime(s.p99[0]), shownTime(least))
 }
 
 func middle(sorted []time.Duration) time.Duration { return sorted[len(sorted)/2] }

@@ -23,9 +23,20 @@ const loadQuiets = 3
 // had at its end.
 type loadWindow struct {
 	kind        string
-	kept, fresh []time.Duration
+	kept, fresh measured
 	stock       stock
 	spent       busy
+}
+
+// measured are the requests of a window. Their times are not kept: memory that the
+// load itself takes is not to be taken for what is left of it.
+type measured struct {
+	requests int
+	p50, p99 time.Duration
+}
+
+func measure(took []time.Duration) measured {
+	return measured{len(took), percentile(took, 0.5), percentile(took, 0.99)}
 }
 
 // busy is processor time, of the processes of the proxies and of the attacker.
@@ -126,7 +137,7 @@ func (l *load) close(t *testing.T, kind string) {
 	}
 	now := l.busy(t)
 	spent := busy{now.proxies - l.spent.proxies, now.attacker - l.spent.attacker}
-	l.windows = append(l.windows, loadWindow{kind, a.Kept, a.Fresh, takeStock(t), spent})
+	l.windows = append(l.windows, loadWindow{kind, measure(a.Kept), measure(a.Fresh), takeStock(t), spent})
 	l.fresh(t)
 }
 
