@@ -120,8 +120,7 @@ func (l *load) costs() string {
 		fmt.Fprintf(&rows, "| %s | %.2f | %.2f | %d MiB | %d | %d |\n", kind, proxies[kind], spent.attacker.Seconds()/all,
 			most.memory>>20, most.goroutines, most.descriptors)
 	}
-	// One sandbox can take no more than this, since its refusals are held to a pace.
-	fmt.Fprintf(&rows, "\nTo refuse what one sandbox asks for takes %.2f of a processor: its pace lets no more through.\n", proxies[attackDenied]-proxies[kindQuiet])
+	fmt.Fprintf(&rows, "\nTo refuse what the attacker asked for took %.2f of a processor.\n", proxies[attackDenied]-proxies[kindQuiet])
 	return rows.String()
 }
 
