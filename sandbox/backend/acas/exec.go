@@ -4,16 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -31,13 +27,15 @@ const (
 var _ engine.Execer = (*guest)(nil)
 
 // Exec runs a program and waits for its end. The service carries text, so that a
-// script in the guest puts the streams into base64, for which the guest needs sh,
-// base64 and head. They come when the program has ended, and the service gives up on
-// one that runs for longer than some 230 seconds.
+// script in the guest keeps the streams in files and puts them into base64, for which
+// the guest needs sh, base64, head, rm and a /tmp that its user can write to. They come
+// when the program has ended, and the service gives up on one that runs for longer than
+// some 230 seconds.
 //
-// Nothing stops a program in the guest but the end of its sandbox. When its end is not
-// seen, because ctx ended or the answer was lost, the sandbox is deleted, and
-// everything after is [engine.ErrGone].
+// When ctx ends, or a stream is larger than is carried, a second command ends the
+// program, and what it had written until then comes. When its end is not seen, because
+// it cannot be ended or the answer was lost, the sandbox is deleted, and everything
+// after is [engine.ErrGone].
 func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	if err := g.alive(ctx); err != nil {
 		return 0, err
@@ -55,11 +53,18 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	if len(script) > maxCommand {
 		return 0, fmt.Errorf("the command is %d bytes as a script, and at most %d are taken: %w", len(script), maxCommand, engine.ErrRefused)
 	}
-	result, err := g.sandbox.ExecShell(ctx, wire.ShellCommand{Command: script, WorkingDirectory: "/"})
+	result, err := g.ended(ctx, script, token)
 	if err != nil {
 		return 0, g.unseen(ctx, err)
 	}
-	return answered(result, token, cmd)
+	code, err := answered(result, token, cmd)
+	if errors.Is(err, engine.ErrCrashed) {
+		g.forget(ctx, token)
+	}
+	if ctx.Err() != nil {
+		return 0, errors.Join(context.Cause(ctx), err)
+	}
+	return code, err
 }
 
 // unseen ends a sandbox in which a program may run that nobody waits for.
@@ -108,99 +113,4 @@ func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (path s
 			_ = g.sandbox.DeleteFile(ctx, path, false) // it is the guest's own to read, and goes with it
 		}
 	}, nil
-}
-
-// scriptOf is the script that runs a program. Its last line of output is the token
-// and how it went; what stands before it is the program's output, and its error
-// stream is the program's.
-func scriptOf(cmd engine.ExecRequest, token, stdin string) string {
-	argv := []string{"exec"} // in a shell of its own: it runs programs, and no word of the shell's
-	if len(cmd.Env) > 0 {
-		argv = append(append(argv, "env"), quoted(cmd.Env)...)
-	}
-	argv = append(argv, quoted(cmd.Args)...)
-	most := strconv.Itoa(maxStream + 1)
-	// 3 is where the exit code goes, 4 and 5 are the script's own streams. The
-	// program has none of them.
-	return "exec 4>&1 5>&2\n" +
-		"cd -- " + quote(cmd.Dir) + " 2>/dev/null || { echo " + token + " dir; exit; }\n" +
-		"for t in base64 head; do command -v $t >/dev/null || { echo " + token + " tools; exit; }; done\n" +
-		"rc=$({ { { (" + strings.Join(argv, " ") + ") <" + quote(stdin) + " 3>&- 4>&- 5>&-; echo $? >&3; } | head -c " + most + " | base64 >&4 3>&- 5>&-; } 2>&1 | head -c " + most + " | base64 >&5 3>&- 4>&-; } 3>&1)\n" +
-		"echo \"" + token + " $rc\"\n"
-}
-
-func quoted(words []string) []string {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = quote(w)
-	}
-	return all
-}
-
-// quote makes one word of a text, for a POSIX shell. A command travels as text, so
-// bytes that are none are written by the shell's own printf.
-func quote(text string) string {
-	var word strings.Builder
-	for plain := true; text != ""; plain = !plain {
-		n := strings.IndexFunc(text, func(r rune) bool { return (r == utf8.RuneError) == plain })
-		if n < 0 {
-			n = len(text)
-		}
-		run := text[:n]
-		text = text[n:]
-		switch {
-		case run == "":
-		case plain || utf8.ValidString(run): // a replacement character is text
-			word.WriteString("'" + strings.ReplaceAll(run, "'", `'\''`) + "'")
-		default:
-			word.WriteString(`"$(printf '`)
-			for _, b := range []byte(run) {
-				fmt.Fprintf(&word, `\%03o`, b)
-			}
-			word.WriteString(`')"`)
-		}
-	}
-	if word.Len() == 0 {
-		return "''"
-	}
-	return word.String()
-}
-
-// answered reads what the script left.
-func answered(result wire.ExecResult, token string, cmd engine.ExecRequest) (int, error) {
-	before, word, found := strings.Cut(result.Stdout, token+" ")
-	word = strings.TrimSpace(word)
-	switch {
-	case !found:
-		return 0, fmt.Errorf("run a program: the guest's shell did not come to its end: %w", engine.ErrCrashed)
-	case word == "dir":
-		return 0, fmt.Errorf("go to %s: %w", sandbox.Echo(cmd.Dir), engine.ErrNotDirectory)
-	case word == "tools":
-		return 0, fmt.Errorf("the image lacks base64 or head, which carry what a program writes: %w", engine.ErrRefused)
-	}
-	code, err := strconv.ParseUint(word, 10, 8)
-	if err != nil {
-		return 0, fmt.Errorf("run a program: the guest's shell said %s for an exit code: %w", sandbox.Echo(word), engine.ErrCrashed)
-	}
-	if err := pass(before, cmd.Stdout); err != nil {
-		return 0, err
-	}
-	return int(code), pass(result.Stderr, cmd.Stderr)
-}
-
-// pass writes a stream on.
-func pass(encoded string, to io.Writer) error {
-	plain, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(encoded), ""))
-	if err != nil {
-		return fmt.Errorf("read a program's output: it is not what the script wrote: %w", engine.ErrCrashed)
-	}
-	if to != nil {
-		if _, err := to.Write(plain[:min(len(plain), maxStream)]); err != nil {
-			return err
-		}
-	}
-	if len(plain) > maxStream {
-		return fmt.Errorf("a program wrote over %d bytes to a stream, which is more than the service carries: %w", maxStream, engine.ErrNoSpace)
-	}
-	return nil
 }
