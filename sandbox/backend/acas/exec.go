@@ -1,12 +1,10 @@
 package acas
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
@@ -18,8 +16,6 @@ const (
 	// maxStream bounds what is carried of one stream: both have to fit into one answer
 	// of 8 MiB, in base64.
 	maxStream = 2 << 20
-	// maxStdin bounds what a program is given to read.
-	maxStdin = 16 << 20
 	// maxCommand is what Linux takes as one argument, which the script is to a shell.
 	maxCommand = 128<<10 - 1
 )
@@ -44,12 +40,12 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	if len(cmd.Env) > 0 && strings.Contains(cmd.Args[0], "=") {
 		return 0, fmt.Errorf("a program with = in its name is not run with variables: %w", engine.ErrRefused)
 	}
-	stdin, remove, err := g.stdin(ctx, cmd.Stdin, token)
+	in, err := g.stdin(ctx, cmd.Stdin, token)
 	if err != nil {
 		return 0, err
 	}
-	defer remove()
-	script := scriptOf(cmd, token, stdin)
+	defer in.remove()
+	script := scriptOf(cmd, token, in)
 	if len(script) > maxCommand {
 		return 0, fmt.Errorf("the command is %d bytes as a script, and at most %d are taken: %w", len(script), maxCommand, engine.ErrRefused)
 	}
@@ -57,9 +53,10 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	if err != nil {
 		return 0, g.unseen(ctx, err)
 	}
-	code, err := answered(result, token, cmd)
+	code, err := answered(result, token, cmd, in)
 	if errors.Is(err, engine.ErrCrashed) {
-		g.forget(ctx, token)
+		stdout, stderr := outputs(token)
+		g.forget(ctx, stdout, stderr) // which the script has not
 	}
 	if ctx.Err() != nil {
 		return 0, errors.Join(context.Cause(ctx), err)
@@ -70,7 +67,7 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 // unseen ends a sandbox in which a program may run that nobody waits for.
 func (g *guest) unseen(ctx context.Context, err error) error {
 	lost := acasapi.ErrorOf(err)
-	ran := ctx.Err() != nil || lost == nil || errors.Is(err, sandbox.CodeServiceOutcomeUnknown) || errors.Is(err, sandbox.CodeServiceTimeout) || errors.Is(err, sandbox.CodeServiceTooLarge)
+	ran := ctx.Err() != nil || lost == nil || errors.Is(err, errNotEnded) || errors.Is(err, sandbox.CodeServiceOutcomeUnknown) || errors.Is(err, sandbox.CodeServiceTimeout) || errors.Is(err, sandbox.CodeServiceTooLarge)
 	if !ran {
 		if errors.Is(err, sandbox.CodeServiceNotFound) {
 			return fmt.Errorf("run a program: %w: %w", engine.ErrGone, err)
@@ -85,32 +82,4 @@ func (g *guest) unseen(ctx context.Context, err error) error {
 		return errors.Join(context.Cause(ctx), err)
 	}
 	return fmt.Errorf("run a program: %w: %w", engine.ErrGone, err)
-}
-
-// stdin puts what a program reads where it can read it. Names are random, so nobody
-// has put a link there.
-func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (path string, remove func(), err error) {
-	if from == nil {
-		return "/dev/null", func() {}, nil
-	}
-	input, err := io.ReadAll(io.LimitReader(from, maxStdin+1))
-	switch {
-	case err != nil:
-		return "", nil, fmt.Errorf("read the program's input: %w", err)
-	case len(input) > maxStdin:
-		return "", nil, fmt.Errorf("the program's input is over %d bytes: %w", maxStdin, engine.ErrRefused)
-	case len(input) == 0:
-		return "/dev/null", func() {}, nil
-	}
-	path = "/tmp/.sandbox-in-" + token
-	if err := g.sandbox.WriteFile(ctx, path, bytes.NewReader(input), acasapi.Writing{Size: int64(len(input)), NoDirs: true}); err != nil {
-		return "", nil, g.fileError(ctx, "write", path, err)
-	}
-	return path, func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
-		defer cancel()
-		if !g.engine.isLost(g.ID()) {
-			_ = g.sandbox.DeleteFile(ctx, path, false) // it is the guest's own to read, and goes with it
-		}
-	}, nil
 }

@@ -27,7 +27,7 @@ func mark(token string) string { return ": sandbox-" + token }
 // scriptOf is the script that runs a program. Its last line of output is the token
 // and how it went; what stands before it is the program's output, and its error
 // stream is the program's.
-func scriptOf(cmd engine.ExecRequest, token, stdin string) string {
+func scriptOf(cmd engine.ExecRequest, token string, in input) string {
 	argv := []string{"exec"} // in a shell of its own: it runs programs, and no word of the shell's
 	if len(cmd.Env) > 0 {
 		argv = append(append(argv, "env"), quoted(cmd.Env)...)
@@ -42,8 +42,7 @@ func scriptOf(cmd engine.ExecRequest, token, stdin string) string {
 		"cd -- " + quote(cmd.Dir) + " || { echo " + token + " dir; exit; }\n" +
 		"for t in base64 head rm; do command -v $t >/dev/null || { echo " + token + " tools; exit; }; done\n" +
 		"(umask 077; set -C; : >" + stdout + " && : >" + stderr + ") || { echo " + token + " tmp; exit; }\n" +
-		"(" + strings.Join(argv, " ") + ") <" + quote(stdin) + " >>" + stdout + " 2>>" + stderr + " 5>&-\n" +
-		"rc=$?\n" +
+		in.redirect("("+strings.Join(argv, " ")+") >>"+stdout+" 2>>"+stderr+" 5>&-") +
 		"head -c " + most + " " + stdout + " | base64\n" +
 		"head -c " + most + " " + stderr + " | base64 >&5\n" +
 		"rm -f " + stdout + " " + stderr + "\n" +
@@ -88,7 +87,7 @@ func quote(text string) string {
 }
 
 // answered reads what the script left.
-func answered(result wire.ExecResult, token string, cmd engine.ExecRequest) (int, error) {
+func answered(result wire.ExecResult, token string, cmd engine.ExecRequest, in input) (int, error) {
 	before, word, found := strings.Cut(result.Stdout, token+" ")
 	word = strings.TrimSpace(word)
 	switch {
@@ -100,6 +99,8 @@ func answered(result wire.ExecResult, token string, cmd engine.ExecRequest) (int
 		return 0, fmt.Errorf("the image lacks base64, head or rm, which carry what a program writes: %w", engine.ErrRefused)
 	case word == "tmp":
 		return 0, fmt.Errorf("the image's user cannot write to /tmp, where a program's output is kept until it ends: %w", engine.ErrRefused)
+	case word == "input" && in.cut:
+		return 0, errInput
 	}
 	code, err := strconv.ParseUint(word, 10, 8)
 	if err != nil {

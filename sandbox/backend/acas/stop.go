@@ -96,16 +96,6 @@ func (g *guest) floods(ctx context.Context, token string) bool {
 	}
 }
 
-// forget removes the output of a script that did not come to its end.
-func (g *guest) forget(ctx context.Context, token string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
-	defer cancel()
-	stdout, stderr := outputs(token)
-	for _, name := range []string{stdout, stderr} {
-		_ = g.sandbox.DeleteFile(ctx, name, false) // it may never have been there, and goes with the guest
-	}
-}
-
 // stopScript kills what a script runs, until nothing of it is left, and not its shell,
 // which then says what the program wrote. It needs sh and /proc. A program belongs to
 // the script when it descends from its shell or, where that leads a session, is in
