@@ -12,6 +12,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasemu"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasguests"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/conformance"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/acas"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/backend/process"
@@ -66,7 +67,7 @@ func emulatedGroup(t *testing.T) acas.Config {
 }
 
 // The suites as `sandboxctl conformance` runs them in a group, with programs.
-func TestTheServicesBackendConformsOnTheEmulator(t *testing.T) { //nolint:paralleltest // bombs would slow others down
+func TestTheServicesBackendConformsOnTheEmulator(t *testing.T) { //nolint:paralleltest // it keeps a machine busy
 	b, err := acas.New(emulatedGroup(t))
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +80,23 @@ func TestTheServicesBackendConformsOnTheEmulator(t *testing.T) { //nolint:parall
 	requires := *b.Declarations().Capabilities
 	sandboxtest.Run(t, sandboxtest.Subject{
 		Name: acas.Name, Backend: b, Except: notInGroup(),
-		Must: []string{"EXEC", "EXEC_HOSTILE", "FILES_IN", "FILES_OUT", "FILES_LIST", "FILES_DELETE", "REUSE"},
+		Must: []string{"EXEC", "EXEC_HOSTILE", "FILES_IN", "FILES_OUT", "FILES_LIST", "FILES_DELETE", "REUSE", "NOTHING_LEFT_BEHIND", "BOUNDARY"},
 		Spec: sandbox.Spec{Kind: "probe", Requires: &requires, Image: sandbox.Image{Prebuilt: "ubuntu"}, Egress: sandbox.Egress{Mode: sandbox.EgressClosed}},
 	})
+}
+
+// A name that is spelled wrongly would except nothing.
+func TestWhatIsExceptedIsAProbe(t *testing.T) {
+	t.Parallel()
+	probes := map[string]bool{}
+	for _, suite := range conformance.Suites() {
+		for _, probe := range suite.Probes {
+			probes[suite.Name+"/"+probe.Name] = true
+		}
+	}
+	for name, reason := range notInGroup() {
+		if !probes[name] || reason == "" {
+			t.Errorf("%s is no probe, or has no reason", name)
+		}
+	}
 }

@@ -15,7 +15,7 @@ const (
 	stopPause = time.Second
 	// firstSize and lastSize are how often the output of a program that goes on is
 	// looked at, at first and in the end.
-	firstSize, lastSize = 500 * time.Millisecond, 5 * time.Second
+	firstSize, lastSize = 200 * time.Millisecond, 5 * time.Second
 )
 
 // ended runs a script, and ends the program in it when ctx ends or when a stream is
