@@ -24,7 +24,8 @@ func outputs(token string) (stdout, stderr string) {
 // processes.
 func mark(token string) string { return ": sandbox-" + token }
 
-// scriptOf is the script that runs a program. Its last line of output is the token
+// scriptOf is the script that runs a program. When that has ended, the script makes
+// way for another without the mark, whose helpers are not to be ended. Its last line of output is the token
 // and how it went; what stands before it is the program's output, and its error
 // stream is the program's.
 func scriptOf(cmd engine.ExecRequest, token string, in input) string {
@@ -35,6 +36,10 @@ func scriptOf(cmd engine.ExecRequest, token string, in input) string {
 	argv = append(argv, quoted(cmd.Args)...)
 	stdout, stderr := outputs(token)
 	most := strconv.Itoa(maxStream + 1)
+	end := "head -c " + most + " " + stdout + " | base64\n" +
+		"head -c " + most + " " + stderr + " | base64 >&2\n" +
+		"rm -f " + stdout + " " + stderr + "\n" +
+		"echo \"" + token + " $1\"\n"
 	// 5 is the script's own error stream, which the program has not. What a shell says
 	// itself, as of a program that was killed, goes nowhere.
 	return mark(token) + "\n" +
@@ -43,10 +48,7 @@ func scriptOf(cmd engine.ExecRequest, token string, in input) string {
 		"for t in base64 head rm; do command -v $t >/dev/null || { echo " + token + " tools; exit; }; done\n" +
 		"(umask 077; set -C; : >" + stdout + " && : >" + stderr + ") || { echo " + token + " tmp; exit; }\n" +
 		in.redirect("("+strings.Join(argv, " ")+") >>"+stdout+" 2>>"+stderr+" 5>&-") +
-		"head -c " + most + " " + stdout + " | base64\n" +
-		"head -c " + most + " " + stderr + " | base64 >&5\n" +
-		"rm -f " + stdout + " " + stderr + "\n" +
-		"echo \"" + token + " $rc\"\n"
+		"exec /bin/sh -c " + quote(end) + " sh $rc 2>&5 5>&-\n"
 }
 
 func quoted(words []string) []string {

@@ -101,41 +101,58 @@ func (g *guest) floods(ctx context.Context, token string) bool {
 // the script when it descends from its shell or, where that leads a session, is in
 // it. One that left both, as a server does that is to stay, is let be.
 //
-// The token stands in it in two halves, so that it does not find itself.
+// Once the shell has lost its mark, the program has ended, and what descends from it
+// carries the output off: only what else is in its session is ended then. The mark is
+// looked for again before anything is, in case it was lost meanwhile. The token stands
+// in the script in two halves, so that it does not find itself.
 func stopScript(token string) string {
 	half := len(token) / 2
 	return `exec 2>/dev/null
-a=` + token[:half] + ` b=` + token[half:] + ` n=0
+a=` + token[:half] + ` b=` + token[half:] + stopLoop
+}
+
+// stopLoop reads all of a process' status, since its name may be anything.
+const stopLoop = ` n=0 shell=
+marked() {
+  l=
+  IFS= read -r l </proc/$1/cmdline
+  case $l in *": sandbox-$a$b"*) return 0 ;; esac
+  return 1
+}
 while [ $n -lt 50 ]; do
-  n=$((n+1)) all= marked=' ' shell=
+  n=$((n+1)) all= found=' ' on=
   for d in /proc/[0-9]*; do
     s=
     while IFS= read -r l || [ -n "$l" ]; do s="$s$l "; done <$d/stat || continue
+    p=${d#/proc/}
     set -f; set -- ${s##*) }; set +f
     [ "$1" = Z ] && continue
-    p=${d#/proc/}
     all="$all $p:$2:$4"
-    l=; IFS= read -r l <$d/cmdline
-    case $l in *": sandbox-$a$b"*) marked="$marked$p " ;; esac
+    marked $p && found="$found$p "
   done
   for x in $all; do
     p=${x%%:*} x=${x#*:}
-    case $marked in *" $p "*) case $marked in *" ${x%%:*} "*) ;; *) shell=$p ;; esac ;; esac
+    case $found in *" $p "*) case $found in *" ${x%%:*} "*) ;; *) shell=$p on=1 ;; esac ;; esac
   done
   [ -n "$shell" ] || break
-  tree=" $shell " grown=1
+  below=" $shell " grown=1
   while [ $grown = 1 ]; do
     grown=0
     for x in $all; do
       p=${x%%:*} x=${x#*:}
-      case $tree in *" $p "*) continue ;; esac
-      case $tree in *" ${x%%:*} "*) ;; *) [ ${x#*:} = $shell ] || continue ;; esac
-      tree="$tree$p " grown=1
+      case $below in *" $p "*) continue ;; esac
+      case $below in *" ${x%%:*} "*) below="$below$p " grown=1 ;; esac
     done
   done
-  tree=${tree#" $shell "}
-  [ -n "$tree" ] || break
-  kill -9 $tree
+  doomed=
+  [ -z "$on" ] || doomed=${below#" $shell "}
+  for x in $all; do
+    p=${x%%:*}
+    [ "${x##*:}" = "$shell" ] || continue
+    case $below in *" $p "*) ;; *) doomed="$doomed $p" ;; esac
+  done
+  [ -n "${doomed# }" ] || break
+  [ -z "$on" ] || marked $shell || continue
+  kill -9 $doomed
 done
 `
-}
