@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/frame"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
@@ -18,6 +19,8 @@ const (
 	maxStream = 2 << 20
 	// maxCommand is what Linux takes as one argument, which the script is to a shell.
 	maxCommand = 128<<10 - 1
+	// killed is the least exit code of a shell that a signal ended.
+	killed = 128
 )
 
 var _ engine.Execer = (*guest)(nil)
@@ -45,7 +48,7 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 		return 0, err
 	}
 	defer in.remove()
-	script := scriptOf(cmd, token, in)
+	script := frame.Script(frame.Program{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: in.path, Taken: in.taken, Token: token}, maxStream+1)
 	if len(script) > maxCommand {
 		return 0, fmt.Errorf("the command is %d bytes as a script, and at most %d are taken: %w", len(script), maxCommand, engine.ErrRefused)
 	}
@@ -55,7 +58,7 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 	}
 	code, err := answered(result, token, cmd, in)
 	if errors.Is(err, engine.ErrCrashed) {
-		stdout, stderr := outputs(token)
+		stdout, stderr := frame.Outputs(token)
 		g.forget(ctx, stdout, stderr) // which the script has not
 	}
 	if ctx.Err() != nil {

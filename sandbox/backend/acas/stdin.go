@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/frame"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -17,14 +18,14 @@ const maxStdin = 16 << 20
 // program begins, since the service takes no stream.
 type input struct {
 	path   string
-	cut    bool // there is more, which the program must not come to miss
+	taken  int // where there is more than the file has: how much that is; the program must not come to miss it
 	remove func()
 }
 
 // stdin puts what a program reads where it can read it. Names are random, so nobody
 // has put a link there.
 func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (input, error) {
-	none := input{path: "/dev/null", remove: func() {}}
+	none := input{path: frame.NoStdin, remove: func() {}}
 	if from == nil {
 		return none, nil
 	}
@@ -37,8 +38,10 @@ func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (input,
 	case len(data) == 0:
 		return none, nil
 	}
-	in := input{path: "/tmp/.sandbox-in-" + token, cut: len(data) > maxStdin}
-	data = data[:min(len(data), maxStdin)]
+	in := input{path: "/tmp/.sandbox-in-" + token}
+	if len(data) > maxStdin {
+		data, in.taken = data[:maxStdin], maxStdin
+	}
 	if err := g.sandbox.WriteFile(ctx, in.path, bytes.NewReader(data), acasapi.Writing{Size: int64(len(data)), NoDirs: true}); err != nil {
 		return none, g.fileError(ctx, "write", in.path, err)
 	}
@@ -56,18 +59,6 @@ func (g *guest) forget(ctx context.Context, names ...string) {
 	for _, name := range names {
 		_ = g.sandbox.DeleteFile(ctx, name, false) // it is the guest's own to read, and goes with it
 	}
-}
-
-// redirect gives a program its input, in a script. One that is cut comes by a pipe,
-// so that its length is not seen, and the script says whether all of it was taken.
-func (in input) redirect(program string) string {
-	if !in.cut {
-		return program + " <" + quote(in.path) + "\nrc=$?\n"
-	}
-	return "exec 6<" + quote(in.path) + "\n" +
-		"cat <&6 6<&- | " + program + " 6<&-\n" +
-		"rc=$?\n" +
-		"while read -r name at; do [ \"$name\" != pos: ] || [ $at -lt " + fmt.Sprint(maxStdin) + " ] || rc=input; done </proc/$$/fdinfo/6 || rc=input\n"
 }
 
 var errInput = fmt.Errorf("the program read all of the %d bytes that are taken, of an input that is longer: %w", maxStdin, engine.ErrRefused)

@@ -1,0 +1,106 @@
+package sandboxtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/frame"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
+)
+
+// acasExec runs a command in a guest.
+type acasExec = func(ctx context.Context, files *ACASFiles, req engine.ExecRequest) (exitCode int, err error)
+
+// programs is the shell of guests that have none: of a script of the backend acas it
+// runs the program, and carries its streams as the script would. Everything else it
+// passes on as it came.
+func programs(run acasExec) acasExec {
+	var running sync.Map // what ends a program, by its token
+	return func(ctx context.Context, files *ACASFiles, req engine.ExecRequest) (int, error) {
+		if len(req.Args) != 3 {
+			return run(ctx, files, req)
+		}
+		if token, ok := frame.ReadStop(req.Args[2]); ok {
+			if end, ok := running.Load(token); ok {
+				end.(context.CancelFunc)() //nolint:forcetypeassert // nothing else is stored
+			}
+			return 0, nil
+		}
+		p, most, ok := frame.Read(req.Args[2])
+		if !ok {
+			return run(ctx, files, req)
+		}
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		running.Store(p.Token, end)
+		defer running.Delete(p.Token)
+		if _, err := files.Read(p.Dir); !errors.Is(err, engine.ErrNotRegular) {
+			return 0, say(req.Stdout, p.Token+" "+frame.NoDir)
+		}
+		stdout, stderr := &carried{left: most}, &carried{left: most}
+		asked := engine.ExecRequest{
+			Args: p.Args, Env: append(append([]string(nil), req.Env...), p.Env...), Dir: p.Dir, Stdout: stdout, Stderr: stderr,
+		}
+		var stdin *bytes.Reader
+		if p.Stdin != frame.NoStdin {
+			input, err := files.Read(p.Stdin)
+			if err != nil {
+				return 0, err
+			}
+			stdin = bytes.NewReader(input)
+			asked.Stdin = stdin
+		}
+		code, err := run(ctx, files, asked)
+		if errors.Is(err, io.ErrClosedPipe) && (stdout.left == 0 || stderr.left == 0) {
+			code, err = brokenPipe, nil
+		}
+		switch {
+		case ctx.Err() != nil:
+			code = killedCode
+		case err != nil:
+			return 0, err
+		case p.Taken > 0 && stdin != nil && stdin.Len() == 0:
+			return 0, say(req.Stdout, p.Token+" "+frame.AllTaken)
+		}
+		if code < 0 || code > 255 {
+			return 0, fmt.Errorf("the exit code %d is none: write one of 0 to 255", code)
+		}
+		return 0, errors.Join(say(req.Stdout, stdout.text()), say(req.Stdout, fmt.Sprintf("%s %d", p.Token, code)), say(req.Stderr, stderr.text()))
+	}
+}
+
+func say(to io.Writer, line string) error {
+	_, err := io.WriteString(to, line+"\n")
+	return err
+}
+
+// brokenPipe is how a program ends that writes to who reads no more, and killedCode how
+// one does that was killed.
+const (
+	brokenPipe = 141
+	killedCode = 137
+)
+
+// carried is a stream of which the beginning is kept, and which is closed then, as
+// head does.
+type carried struct {
+	kept bytes.Buffer
+	left int
+}
+
+func (c *carried) Write(p []byte) (int, error) {
+	n := min(len(p), c.left)
+	c.left -= n
+	c.kept.Write(p[:n])
+	if n < len(p) {
+		return n, io.ErrClosedPipe
+	}
+	return n, nil
+}
+
+func (c *carried) text() string { return base64.StdEncoding.EncodeToString(c.kept.Bytes()) }
