@@ -26,8 +26,9 @@ func programs(run acasExec) acasExec {
 			return run(ctx, files, req)
 		}
 		if token, ok := frame.ReadStop(req.Args[2]); ok {
-			if end, ok := running.Load(token); ok {
-				end.(context.CancelFunc)() //nolint:forcetypeassert // nothing else is stored
+			stored, _ := running.Load(token)
+			if end, ok := stored.(context.CancelFunc); ok {
+				end()
 			}
 			return 0, nil
 		}
