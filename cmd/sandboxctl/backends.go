@@ -44,6 +44,7 @@ func inGroup(r cli.Remote) cli.Backend {
 			}
 			return b.Declarations(), b.Close(ctx)
 		},
+		Except: notInGroup(),
 		Start: func(context.Context, func(string)) (router.Backend, func(context.Context) error, error) {
 			b, err := acas.New(config) //nolint:contextcheck // it sends nothing yet
 			if err != nil {

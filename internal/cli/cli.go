@@ -73,12 +73,14 @@ type Backend struct {
 	// backend of that group; it has Start and Probe.
 	Reach func(Remote) Backend
 
-	// Programs, Bounds and Holds are what conformance needs to know of it: sources
-	// in its language, what one sandbox may use up as Start configures it, and what
-	// the names begin with of all that it makes on the machine.
+	// Programs, Bounds, Holds and Except are what conformance needs to know of it:
+	// sources in its language, what one sandbox may use up as Start configures it, what
+	// the names begin with of all that it makes on the machine, and the probes, as
+	// SUITE/probe, of what it does not promise, each with its reason.
 	Programs conformance.Programs
 	Bounds   conformance.Bounds
 	Holds    string
+	Except   map[string]string
 
 	// Runtimes are the same backend built in another way, by the name that
 	// --runtime takes. Theirs are not looked at.

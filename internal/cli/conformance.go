@@ -98,7 +98,7 @@ func (a *app) conform(ctx context.Context, o conformanceOptions) (err error) {
 			err = errors.Join(err, failed)
 		}
 	}()
-	subject := conformance.Subject{Programs: b.Programs, Bounds: b.Bounds, Egress: world}
+	subject := conformance.Subject{Programs: b.Programs, Bounds: b.Bounds, Except: b.Except, Egress: world}
 	if b.Holds != "" {
 		subject.Left = conformance.MachineHolds(b.Holds)
 	}

@@ -25,8 +25,12 @@ func declaredGuarantees() Suite {
 				if !d.EgressModes.Has(sandbox.EgressAllowlist) {
 					return "without egress " + sandbox.EgressAllowlist.String()
 				}
-				if _, declared := d.Guarantees[g]; !declared {
+				evidence, declared := d.Guarantees[g]
+				switch {
+				case !declared:
 					return "without " + g.String()
+				case evidence.Kind == sandbox.EvidenceEmulated && s.Egress == nil:
+					return "without a world to show it in: what is declared is an emulator's word, which meets nothing"
 				}
 				return ""
 			},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/frame"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -19,14 +20,26 @@ type acasExec = func(ctx context.Context, files *ACASFiles, req engine.ExecReque
 // runs the program, and carries its streams as the script would. Everything else it
 // passes on as it came.
 func programs(run acasExec) acasExec {
+	var running sync.Map // what ends a program, by its token
 	return func(ctx context.Context, files *ACASFiles, req engine.ExecRequest) (int, error) {
 		if len(req.Args) != 3 {
 			return run(ctx, files, req)
+		}
+		if token, ok := frame.ReadStop(req.Args[2]); ok {
+			stored, _ := running.Load(token)
+			if end, ok := stored.(context.CancelFunc); ok {
+				end()
+			}
+			return 0, nil
 		}
 		p, most, ok := frame.Read(req.Args[2])
 		if !ok {
 			return run(ctx, files, req)
 		}
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		running.Store(p.Token, end)
+		defer running.Delete(p.Token)
 		if _, err := files.Read(p.Dir); !errors.Is(err, engine.ErrNotRegular) {
 			return 0, say(req.Stdout, p.Token+" "+frame.NoDir)
 		}
@@ -34,19 +47,26 @@ func programs(run acasExec) acasExec {
 		asked := engine.ExecRequest{
 			Args: p.Args, Env: append(append([]string(nil), req.Env...), p.Env...), Dir: p.Dir, Stdout: stdout, Stderr: stderr,
 		}
+		var stdin *bytes.Reader
 		if p.Stdin != frame.NoStdin {
 			input, err := files.Read(p.Stdin)
 			if err != nil {
 				return 0, err
 			}
-			asked.Stdin = bytes.NewReader(input)
+			stdin = bytes.NewReader(input)
+			asked.Stdin = stdin
 		}
 		code, err := run(ctx, files, asked)
 		if errors.Is(err, io.ErrClosedPipe) && (stdout.left == 0 || stderr.left == 0) {
 			code, err = brokenPipe, nil
 		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			code = killedCode
+		case err != nil:
 			return 0, err
+		case p.Taken > 0 && stdin != nil && stdin.Len() == 0:
+			return 0, say(req.Stdout, p.Token+" "+frame.AllTaken)
 		}
 		if code < 0 || code > 255 {
 			return 0, fmt.Errorf("the exit code %d is none: write one of 0 to 255", code)
@@ -60,8 +80,12 @@ func say(to io.Writer, line string) error {
 	return err
 }
 
-// brokenPipe is how a program ends that writes to who reads no more.
-const brokenPipe = 141
+// brokenPipe is how a program ends that writes to who reads no more, and killedCode how
+// one does that was killed.
+const (
+	brokenPipe = 141
+	killedCode = 137
+)
 
 // carried is a stream of which the beginning is kept, and which is closed then, as
 // head does.

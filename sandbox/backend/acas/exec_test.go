@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -74,25 +77,60 @@ func TestAProgramThatCannotBeRunSaysWhy(t *testing.T) {
 	}
 }
 
-// Nobody can stop a program there, so the sandbox goes.
-func TestASandboxInWhichAProgramWasLeftIsDeleted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := execer(t, w)
+// cancelled runs a program, and cancels the call once it has begun.
+func (w *world) cancelled(t *testing.T, x engine.Execer, out *bytes.Buffer, script string) error {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	select {
 	case <-w.began: // by what came before
 	default:
 	}
+	sign := filepath.Join(t.TempDir(), "begun")
 	ended := make(chan error, 1)
 	go func() {
-		_, err := x.Exec(ctx, engine.ExecRequest{Args: []string{"sleep", "5"}, Dir: "/"})
+		_, err := x.Exec(ctx, engine.ExecRequest{Args: []string{"sh", "-c", script, "sh", sign}, Dir: "/", Stdout: out})
 		ended <- err
 	}()
 	<-w.began
+	for _, err := os.Stat(sign); err != nil; _, err = os.Stat(sign) {
+		runtime.Gosched()
+	}
 	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
+	return <-ended
+}
+
+func TestACancelledProgramIsEndedWithAllItStartedAndItsSandboxGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"a program":            `echo begun; : >"$1"; exec sleep 3600`,
+		"deaf to signals":      `trap '' TERM INT HUP; echo begun; : >"$1"; while :; do sleep 3600; done`,
+		"stopped":              `echo begun; : >"$1"; kill -STOP $$`,
+		"children of its own":  `echo begun; (sleep 3600 & sleep 3600) & : >"$1"; wait`,
+		"a name like a status": `echo begun; : >"$1"; exec sh -c 'sleep 3600; true' ') Z 1 1 1'`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			x := execer(t, w)
+			var out bytes.Buffer
+			if err := w.cancelled(t, x, &out, script); !errors.Is(err, context.Canceled) || errors.Is(err, engine.ErrGone) || out.String() != "begun\n" {
+				t.Errorf("%v, with output %q", err, out.String())
+			}
+			if code, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"}); code != 0 || err != nil || len(w.Guests()) != 1 {
+				t.Errorf("and then: %d, %v, left are %q", code, err, w.Guests())
+			}
+		})
+	}
+}
+
+// Nothing else could end it, so the sandbox goes.
+func TestASandboxInWhichAProgramCannotBeEndedIsDeleted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := execer(t, w)
+	w.unstoppable.Store(true)
+	if err := w.cancelled(t, x, nil, `: >"$1"; exec sleep 5`); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if left := w.Guests(); len(left) != 0 {
@@ -100,5 +138,26 @@ func TestASandboxInWhichAProgramWasLeftIsDeleted(t *testing.T) {
 	}
 	if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"}); !errors.Is(err, engine.ErrGone) {
 		t.Errorf("%v", err)
+	}
+}
+
+// zeros has no end.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestInputWithoutEndIsForProgramsThatDoNotReadItAll(t *testing.T) {
+	t.Parallel()
+	x := execer(t, newWorld(t))
+	var out bytes.Buffer
+	code, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"head", "-c", "5"}, Dir: "/", Stdin: zeros{}, Stdout: &out})
+	if code != 0 || err != nil || out.String() != "\x00\x00\x00\x00\x00" {
+		t.Errorf("a program that read the beginning: %d, %q, %v", code, out.String(), err)
+	}
+	if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"sh", "-c", "cat >/dev/null"}, Dir: "/", Stdin: zeros{}}); !errors.Is(err, engine.ErrRefused) {
+		t.Errorf("a program that read it all: %v", err)
 	}
 }

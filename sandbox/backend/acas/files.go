@@ -181,12 +181,19 @@ func (g *guest) List(ctx context.Context, ref engine.FileRef, yield func(engine.
 	if err != nil {
 		return g.fileError(ctx, "list", ref.Path, err)
 	}
+	infos := make([]engine.Info, len(entries))
 	for i := range entries {
 		name := path.Base(entries[i].Path)
 		if path.Dir(entries[i].Path) != ref.Path || entries[i].Name != name {
 			return fmt.Errorf("list %s: an entry that is not in it: %w", sandbox.Echo(ref.Path), engine.ErrRefused)
 		}
-		if !yield(infoOf(entries[i], name)) {
+		infos[i] = infoOf(entries[i], name)
+	}
+	if err := g.nameExactly(ctx, ref.Path, infos); err != nil {
+		return fmt.Errorf("list %s: %w", sandbox.Echo(ref.Path), err)
+	}
+	for _, info := range infos {
+		if !yield(info) {
 			return nil
 		}
 	}

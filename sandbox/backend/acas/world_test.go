@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type world struct {
 	*sandboxtest.ACAS
 	config acas.Config
 	began  chan struct{} // holds one when a command has begun since it was emptied
+
+	unstoppable atomic.Bool // no command that ends others is run
 
 	mu     sync.Mutex
 	tamper func(request *http.Request, body []byte) []byte
@@ -138,6 +141,9 @@ func (w *world) shell(t *testing.T) func(context.Context, *sandboxtest.ACASFiles
 		if script == showFiles {
 			w.shown = files // who asks holds the lock
 			return 0, nil
+		}
+		if w.unstoppable.Load() && strings.Contains(script, "kill -9") {
+			return 0, engine.ErrUnreachable
 		}
 		if name := inputFile.FindString(script); name != "" {
 			data, err := files.Read(name)

@@ -19,11 +19,28 @@ func FuzzAScriptReadsBackAsItsProgram(f *testing.F) {
 		if strings.Contains(variable, "=") && !strings.Contains(name, "=") { // of both, no script is written
 			p.Env = []string{variable}
 		}
-		got, most, ok := frame.Read(frame.Script(p, 7))
-		if !ok || most != 7 || !reflect.DeepEqual(got, p) {
-			t.Errorf("%+v came back as %+v, %d, %v", p, got, most, ok)
+		for _, p.Taken = range []int{0, 5} {
+			readsBack(t, p)
 		}
 	})
+}
+
+func readsBack(t *testing.T, p frame.Program) {
+	t.Helper()
+	got, most, ok := frame.Read(frame.Script(p, 7))
+	if !ok || most != 7 || !reflect.DeepEqual(got, p) {
+		t.Errorf("%+v came back as %+v, %d, %v", p, got, most, ok)
+	}
+}
+
+func TestWhatStopsAProgramIsReadBack(t *testing.T) {
+	t.Parallel()
+	if got, ok := frame.ReadStop(frame.Stop(token)); got != token || !ok {
+		t.Errorf("%q, %v", got, ok)
+	}
+	if got, ok := frame.ReadStop(frame.Stop(token) + "rm x\n"); ok {
+		t.Errorf("more is read as %q", got)
+	}
 }
 
 func TestAnyOtherScriptIsNotRead(t *testing.T) {
@@ -34,7 +51,7 @@ func TestAnyOtherScriptIsNotRead(t *testing.T) {
 	}
 	for name, other := range map[string]string{
 		"nothing": "", "a command": "echo hello", "more behind it": script + "rm x\n", "cut short": script[:len(script)-2],
-		"another token at the end": strings.Replace(script, token+" $rc", "OTHER $rc", 1), "a bare word": strings.Replace(script, "'true'", "true", 1),
+		"another token at the end": strings.Replace(script, token+" $1", "OTHER $1", 1), "a bare word": strings.Replace(script, "'true'", "true", 1),
 	} {
 		if p, _, ok := frame.Read(other); ok {
 			t.Errorf("%s is read as %+v", name, p)

@@ -9,19 +9,32 @@ import (
 // stream it carries. Of any other script it reports false.
 func Read(script string) (p Program, most int, ok bool) {
 	r := reader{rest: script, ok: true}
-	r.literal(toDir)
+	r.literal(mark)
+	p.Token = r.until(toDir)
 	p.Dir = r.word()
-	r.literal(sayNoDir)
-	p.Token = r.until(checkTools)
-	r.literal(p.Token + toArgs)
+	r.until(toProgram)
+	long := strings.HasPrefix(r.rest, longer)
+	if long {
+		r.literal(longer)
+		p.Stdin = r.word()
+		r.literal(throughCat)
+	}
+	r.literal(toArgs)
 	if strings.HasPrefix(r.rest, withEnv) {
 		r.literal(withEnv)
 		p.Env = r.words(func(w string) bool { return strings.Contains(w, "=") })
 	}
 	p.Args = r.words(func(string) bool { return true })
-	r.literal(toStdin)
-	p.Stdin = r.word()
-	r.literal(carry)
+	r.literal(toOutputs)
+	if long {
+		r.until(wasTaken)
+		taken, err := strconv.Atoi(r.until(sayTaken))
+		p.Taken, r.ok = taken, r.ok && err == nil
+	} else {
+		r.until(toStdin)
+		p.Stdin = r.word()
+	}
+	r.until(carry)
 	most, err := strconv.Atoi(r.until(" "))
 	// Written again it has to be the same: nothing is run that the script does not say.
 	if !r.ok || err != nil || len(p.Args) == 0 || Script(p, most) != script {
