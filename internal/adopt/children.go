@@ -53,7 +53,7 @@ func imageName(i wire.Image) string {
 func (d *draft) images(group place, images []wire.Image) {
 	references := map[string]int{}
 	for _, i := range images {
-		references[i.Reference()]++
+		references[sandbox.Image{Reference: i.Reference()}.Pinned()]++
 	}
 	for _, i := range ordered(images, imageName, func(i wire.Image) string { return i.ID }) {
 		reference := i.Reference()
@@ -62,7 +62,7 @@ func (d *draft) images(group place, images []wire.Image) {
 			continue
 		}
 		var remarks []string
-		if n := references[reference]; n > 1 {
+		if n := references[sandbox.Image{Reference: reference}.Pinned()]; n > 1 {
 			remarks = append(remarks, "The group has "+strconv.Itoa(n)+" images of this reference. Clients refuse it or take the first: keep one.")
 		}
 		o := Object{Address: typeImage + "." + d.free(typeImage, imageName(i)), ID: group.child("diskimages", i.ID)}
