@@ -28,12 +28,18 @@ const (
 // labelled is what to write of an object's labels: the provider takes fewer than the
 // service does. Those that it does not take stay as they are.
 func labelled(labels wire.Labels) (taken map[string]string, kept bool) {
-	taken = maps.Clone(map[string]string(labels))
-	maps.DeleteFunc(taken, func(key, _ string) bool { return strings.HasPrefix(key, sandbox.ReservedLabelPrefix) })
+	taken = ownTexts(labels)
 	if wire.Labels(taken).Check() != nil {
 		return nil, true
 	}
 	return taken, false
+}
+
+// ownTexts are labels or tags without those that this product puts there by itself.
+func ownTexts(all map[string]string) map[string]string {
+	own := maps.Clone(all)
+	maps.DeleteFunc(own, func(key, _ string) bool { return strings.HasPrefix(key, sandbox.ReservedLabelPrefix) })
+	return own
 }
 
 const whyLabels = "Its labels are none that this provider writes. They stay as they are."
