@@ -3,7 +3,6 @@ package adopt
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,8 +85,6 @@ func (d *draft) images(group place, images []wire.Image) {
 	}
 }
 
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 // unwritableImage is why no resource can be written for an image.
 func unwritableImage(reference string, i *wire.Image) string {
 	_, digest, pinned := strings.Cut(reference, "@")
@@ -98,18 +95,16 @@ func unwritableImage(reference string, i *wire.Image) string {
 		return "it was not made from a registry, which is what sandbox_disk_image makes"
 	case !wire.NamesRegistry(reference):
 		return "sandbox_disk_image wants a reference that states its registry"
-	case pinned && !digestForm.MatchString(digest):
+	case pinned && !sandbox.IsDigest(digest):
 		return "sandbox_disk_image takes no such digest"
 	default:
 		return ""
 	}
 }
 
-func volumeName(v wire.Volume) string { return cmp.Or(v.VolumeName, v.Name) }
-
 func (d *draft) volumes(group place, volumes []wire.Volume) {
-	for _, v := range ordered(volumes, volumeName, func(wire.Volume) string { return "" }) {
-		name := volumeName(v)
+	for _, v := range ordered(volumes, wire.Volume.Called, func(wire.Volume) string { return "" }) {
+		name := v.Called()
 		if why := unwritableVolume(v); why != "" {
 			d.leave(Left{Kind: kindVolume, Name: name, What: v.Type, Why: why})
 			continue
@@ -136,7 +131,7 @@ func (d *draft) volumes(group place, volumes []wire.Volume) {
 func unwritableVolume(v wire.Volume) string {
 	byo := v.StorageContainerResourceID != ""
 	switch {
-	case wire.CheckSegment(volumeName(v)) != nil:
+	case wire.CheckSegment(v.Called()) != nil:
 		return "its name cannot stand in an id"
 	case v.Type == wire.VolumeDisk && v.Size != "" && !byo, v.Type == wire.VolumeBlob && !byo, v.Type == wire.VolumeBlobByo && byo:
 		return ""
@@ -147,13 +142,9 @@ func unwritableVolume(v wire.Volume) string {
 	}
 }
 
-var secretForm = regexp.MustCompile(`^[A-Za-z0-9-]{3,64}$`)
-
-func secretName(id string) bool { return secretForm.MatchString(id) }
-
 func (d *draft) secrets(group place, secrets []SecretNames) {
 	for _, s := range ordered(secrets, func(s SecretNames) string { return s.ID }, func(SecretNames) string { return "" }) {
-		if !secretName(s.ID) {
+		if !acasapi.IsSecretName(s.ID) {
 			d.leave(Left{Kind: kindSecret, Name: s.ID, Why: "a secret of sandbox_secret has 3 to 64 letters, digits and hyphens for a name"})
 			continue
 		}
