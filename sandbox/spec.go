@@ -116,6 +116,23 @@ func (i Image) Registry() string {
 	return strings.ToLower(first)
 }
 
+// Pinned is the reference that a service is asked for: by digest alone where one is
+// known, since a tag beside it is ignored by some and compared by others. Two images
+// that name the same content in the same repository have the same.
+func (i Image) Pinned() string {
+	name, digest, found := strings.Cut(i.Reference, "@")
+	if !found {
+		digest = i.Digest
+	}
+	if digest == "" || name == "" {
+		return i.Reference
+	}
+	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
+		name = name[:colon]
+	}
+	return name + "@" + digest
+}
+
 // Output is one file a workload declares: literal and relative to the work
 // directory, never a pattern (spec A36).
 type Output struct {

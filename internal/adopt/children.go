@@ -3,7 +3,6 @@ package adopt
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,12 +27,18 @@ const (
 // labelled is what to write of an object's labels: the provider takes fewer than the
 // service does. Those that it does not take stay as they are.
 func labelled(labels wire.Labels) (taken map[string]string, kept bool) {
-	taken = maps.Clone(map[string]string(labels))
-	maps.DeleteFunc(taken, func(key, _ string) bool { return strings.HasPrefix(key, sandbox.ReservedLabelPrefix) })
+	taken = ownTexts(labels)
 	if wire.Labels(taken).Check() != nil {
 		return nil, true
 	}
 	return taken, false
+}
+
+// ownTexts are labels or tags without those that this product puts there by itself.
+func ownTexts(all map[string]string) map[string]string {
+	own := maps.Clone(all)
+	maps.DeleteFunc(own, func(key, _ string) bool { return strings.HasPrefix(key, sandbox.ReservedLabelPrefix) })
+	return own
 }
 
 const whyLabels = "Its labels are none that this provider writes. They stay as they are."
@@ -53,7 +58,7 @@ func imageName(i wire.Image) string {
 func (d *draft) images(group place, images []wire.Image) {
 	references := map[string]int{}
 	for _, i := range images {
-		references[i.Reference()]++
+		references[sandbox.Image{Reference: i.Reference()}.Pinned()]++
 	}
 	for _, i := range ordered(images, imageName, func(i wire.Image) string { return i.ID }) {
 		reference := i.Reference()
@@ -62,7 +67,7 @@ func (d *draft) images(group place, images []wire.Image) {
 			continue
 		}
 		var remarks []string
-		if n := references[reference]; n > 1 {
+		if n := references[sandbox.Image{Reference: reference}.Pinned()]; n > 1 {
 			remarks = append(remarks, "The group has "+strconv.Itoa(n)+" images of this reference. Clients refuse it or take the first: keep one.")
 		}
 		o := Object{Address: typeImage + "." + d.free(typeImage, imageName(i)), ID: group.child("diskimages", i.ID)}
@@ -80,8 +85,6 @@ func (d *draft) images(group place, images []wire.Image) {
 	}
 }
 
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
-
 // unwritableImage is why no resource can be written for an image.
 func unwritableImage(reference string, i *wire.Image) string {
 	_, digest, pinned := strings.Cut(reference, "@")
@@ -92,18 +95,16 @@ func unwritableImage(reference string, i *wire.Image) string {
 		return "it was not made from a registry, which is what sandbox_disk_image makes"
 	case !wire.NamesRegistry(reference):
 		return "sandbox_disk_image wants a reference that states its registry"
-	case pinned && !digestForm.MatchString(digest):
+	case pinned && !sandbox.IsDigest(digest):
 		return "sandbox_disk_image takes no such digest"
 	default:
 		return ""
 	}
 }
 
-func volumeName(v wire.Volume) string { return cmp.Or(v.VolumeName, v.Name) }
-
 func (d *draft) volumes(group place, volumes []wire.Volume) {
-	for _, v := range ordered(volumes, volumeName, func(wire.Volume) string { return "" }) {
-		name := volumeName(v)
+	for _, v := range ordered(volumes, wire.Volume.Called, func(wire.Volume) string { return "" }) {
+		name := v.Called()
 		if why := unwritableVolume(v); why != "" {
 			d.leave(Left{Kind: kindVolume, Name: name, What: v.Type, Why: why})
 			continue
@@ -130,7 +131,7 @@ func (d *draft) volumes(group place, volumes []wire.Volume) {
 func unwritableVolume(v wire.Volume) string {
 	byo := v.StorageContainerResourceID != ""
 	switch {
-	case wire.CheckSegment(volumeName(v)) != nil:
+	case wire.CheckSegment(v.Called()) != nil:
 		return "its name cannot stand in an id"
 	case v.Type == wire.VolumeDisk && v.Size != "" && !byo, v.Type == wire.VolumeBlob && !byo, v.Type == wire.VolumeBlobByo && byo:
 		return ""
@@ -141,13 +142,9 @@ func unwritableVolume(v wire.Volume) string {
 	}
 }
 
-var secretForm = regexp.MustCompile(`^[A-Za-z0-9-]{3,64}$`)
-
-func secretName(id string) bool { return secretForm.MatchString(id) }
-
 func (d *draft) secrets(group place, secrets []SecretNames) {
 	for _, s := range ordered(secrets, func(s SecretNames) string { return s.ID }, func(SecretNames) string { return "" }) {
-		if !secretName(s.ID) {
+		if !acasapi.IsSecretName(s.ID) {
 			d.leave(Left{Kind: kindSecret, Name: s.ID, Why: "a secret of sandbox_secret has 3 to 64 letters, digits and hyphens for a name"})
 			continue
 		}

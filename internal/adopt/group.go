@@ -87,7 +87,7 @@ func (d *draft) group(g aGroup, was string) place {
 		b.SetAttributeRaw("resource_group", hcltext.String(g.id.ResourceGroup))
 		b.SetAttributeRaw("location", hcltext.String(g.location))
 		optional(b, "environment_id", g.environment)
-		texts(b, "tags", g.tags)
+		texts(b, "tags", ownTexts(g.tags))
 		if g.hasIdentity() {
 			b.AppendNewline()
 			identity := b.AppendNewBlock("identity", nil).Body()

@@ -99,7 +99,7 @@ func secrets(ctx context.Context, g *acasapi.Group) ([]SecretNames, error) {
 	names := make([]SecretNames, len(listed))
 	for i, secret := range listed {
 		names[i].ID = secret.ID
-		if !secretName(secret.ID) {
+		if !acasapi.IsSecretName(secret.ID) {
 			continue // it cannot be asked about, and is left
 		}
 		if names[i].Keys, err = g.SecretKeys(ctx, secret.ID); err != nil {

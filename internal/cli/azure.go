@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -47,7 +48,7 @@ An emulator is said to be one, with --emulator: it gets no token of yours, and w
 is printed names it. Everywhere else a token goes to the service's own hosts only.`
 
 func (o *azure) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.group, firstOf(o.groupFlag, "group"), "", "the sandbox group, by name or by resource id")
+	flags.StringVar(&o.group, cmp.Or(o.groupFlag, "group"), "", "the sandbox group, by name or by resource id")
 	flags.StringVar(&o.subscription, "subscription", "", "the group's subscription id")
 	flags.StringVar(&o.resourceGroup, "resource-group", "", "the group's resource group")
 	flags.StringVar(&o.location, "location", "", "where the group is (default: the group is asked)")
@@ -167,13 +168,13 @@ func (o *azure) id(getenv func(string) string) (acasapi.GroupID, error) {
 	if strings.HasPrefix(o.group, "/") {
 		if o.subscription != "" || o.resourceGroup != "" {
 			return acasapi.GroupID{}, badInput("--%s is a resource id, which names the subscription and the resource group: leave out --subscription and --resource-group",
-				firstOf(o.groupFlag, "group"))
+				cmp.Or(o.groupFlag, "group"))
 		}
 		return acasapi.ParseGroupID(o.group)
 	}
 	id := acasapi.GroupID{
-		Subscription:  firstOf(o.subscription, getenv("ARM_SUBSCRIPTION_ID"), getenv("AZURE_SUBSCRIPTION_ID")),
-		ResourceGroup: firstOf(o.resourceGroup, getenv("AZURE_RESOURCE_GROUP")),
+		Subscription:  cmp.Or(o.subscription, getenv("ARM_SUBSCRIPTION_ID"), getenv("AZURE_SUBSCRIPTION_ID")),
+		ResourceGroup: cmp.Or(o.resourceGroup, getenv("AZURE_RESOURCE_GROUP")),
 		Name:          o.group,
 	}
 	switch {
@@ -183,15 +184,6 @@ func (o *azure) id(getenv func(string) string) (acasapi.GroupID, error) {
 		return id, badInput("name the group's resource group with --resource-group or AZURE_RESOURCE_GROUP")
 	}
 	return id, id.Check()
-}
-
-func firstOf(words ...string) string {
-	for _, w := range words {
-		if w != "" {
-			return w
-		}
-	}
-	return ""
 }
 
 // serviceConfig is how the service is reached, and who signs in there.
@@ -224,7 +216,7 @@ func (a *app) emulatorConfig(o azure, cfg acasapi.Config) (acasapi.Config, error
 	case o.signIn != "":
 		return cfg, badInput("--emulator and --sign-in: nobody signs in to an emulator")
 	}
-	cfg.ARMEndpoint = firstOf(cfg.ARMEndpoint, cfg.DataEndpoint)
+	cfg.ARMEndpoint = cmp.Or(cfg.ARMEndpoint, cfg.DataEndpoint)
 	cfg.ExactEndpoints = []string{cfg.ARMEndpoint, cfg.DataEndpoint}
 	var credential auth.Emulator
 	if o.tokenFile != "" {

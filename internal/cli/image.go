@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ type imageRow struct {
 
 func imageRowOf(i wire.Image) imageRow {
 	row := imageRow{
-		ID: i.ID, Name: firstOf(i.Labels["name"], i.Name), Reference: i.Reference(), State: i.State(), SizeMB: i.SizeInMB,
+		ID: i.ID, Name: cmp.Or(i.Labels["name"], i.Name), Reference: i.Reference(), State: i.State(), SizeMB: i.SizeInMB,
 		Ours: operate.Ours(i.Labels), Labels: i.Labels,
 	}
 	if row.Labels == nil {
@@ -82,8 +83,8 @@ func (r imageRow) line() string {
 	if r.Ours {
 		whose = "ours"
 	}
-	return strings.TrimRight(fmt.Sprintf("%-36s  %-9s  %-8s  %s", r.ID, firstOf(show.Clip(r.State, 24), "not said"), whose,
-		firstOf(r.Reference, "not from a registry")), " ")
+	return strings.TrimRight(fmt.Sprintf("%-36s  %-9s  %-8s  %s", r.ID, cmp.Or(show.Clip(r.State, 24), "not said"), whose,
+		cmp.Or(r.Reference, "not from a registry")), " ")
 }
 
 func (a *app) imageLs(ctx context.Context, o azure, labels []string) error {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -120,7 +121,7 @@ func (a *app) importBody(o imageImportOptions, reference string) (wire.CreateIma
 	if err := checkReference(reference); err != nil {
 		return wire.CreateImage{}, err
 	}
-	name := firstOf(o.name, nameOf(reference))
+	name := cmp.Or(o.name, nameOf(reference))
 	if err := (wire.Labels{"name": name}).Check(); err != nil {
 		return wire.CreateImage{}, badInput("--name: %w", err)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -155,7 +156,7 @@ func (t *importTeller) failed(f operate.Imported, err error, o imageImportOption
 		}
 		return
 	}
-	state := firstOf(f.Image.State(), "state not said")
+	state := cmp.Or(f.Image.State(), "state not said")
 	fmt.Fprintln(t.app.errs, plaintext.Value(fmt.Sprintf("disk image %s is there (%s); go on with", f.Image.ID, state)))
 	words := o.again()
 	if wire.SameState(f.Image.State(), wire.ImageFailed) {

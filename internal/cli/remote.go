@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -52,7 +53,7 @@ func (a *app) reaching(ctx context.Context, name string, b Backend, group *manif
 	}
 	o := a.remote.azure
 	if o.group == "" && o.subscription == "" && o.resourceGroup == "" && group != nil {
-		o.group, o.location = group.ID, firstOf(o.location, group.Location)
+		o.group, o.location = group.ID, cmp.Or(o.location, group.Location)
 	}
 	r, closed, err := a.reach(ctx, o)
 	if err != nil {

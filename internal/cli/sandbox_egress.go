@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -77,10 +78,10 @@ func egressRules(p *wire.EgressPolicy) []egressRuleRow {
 func changes(action wire.EgressAction) []string {
 	var words []string
 	if action.Host != "" || action.Path != "" || action.Scheme != "" {
-		words = append(words, "sent to "+firstOf(action.Scheme, "the same scheme")+"://"+firstOf(action.Host, "the same host")+firstOf(action.Path, ", same path"))
+		words = append(words, "sent to "+cmp.Or(action.Scheme, "the same scheme")+"://"+cmp.Or(action.Host, "the same host")+cmp.Or(action.Path, ", same path"))
 	}
 	for _, h := range action.Headers {
-		text := strings.ToLower(firstOf(h.Operation, "set")) + " header " + h.Name
+		text := strings.ToLower(cmp.Or(h.Operation, "set")) + " header " + h.Name
 		switch ref := h.ValueRef; {
 		case ref == nil || (ref.Secret == nil && ref.Identity == nil):
 		case ref.Secret != nil:
@@ -94,7 +95,7 @@ func changes(action wire.EgressAction) []string {
 }
 
 func (r egressRuleRow) line() string {
-	text := show.Pad(strings.ToLower(r.Action), 9) + " " + firstOf(r.Host, "any host")
+	text := show.Pad(strings.ToLower(r.Action), 9) + " " + cmp.Or(r.Host, "any host")
 	if r.Path != "" {
 		text += r.Path
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ func (r *reached) without(ctx context.Context, missing error) error {
 func pageOf(doc wire.Sandbox, of target, at time.Time) sandboxPage {
 	p := sandboxPage{
 		target: of, sandboxRow: rowOf(doc), Region: doc.Region, Hostname: doc.Hostname, VMM: doc.VMMType,
-		Network:  firstOf(doc.CustomerVNetConnectionName, doc.VNetConnectionName),
+		Network:  cmp.Or(doc.CustomerVNetConnectionName, doc.VNetConnectionName),
 		Suspends: suspends(doc.Lifecycle), Deletes: deletes(doc.Lifecycle),
 		Ports: []portRow{}, Volumes: []wireMount{}, Connections: listOf(doc.Connections), Identities: []identityRow{},
 		Environment: sortedKeys(doc.Environment), Starts: starts(doc), Outbound: listOf(doc.OutboundIPAddresses),
@@ -155,7 +156,7 @@ func suspends(l *wire.Lifecycle) string {
 	if l == nil || l.AutoSuspend == nil || !l.AutoSuspend.Enabled {
 		return ""
 	}
-	return "after " + ago(time.Duration(l.AutoSuspend.Interval)*time.Second) + " idle, keeping " + strings.ToLower(firstOf(l.AutoSuspend.Mode, "what is not said"))
+	return "after " + ago(time.Duration(l.AutoSuspend.Interval)*time.Second) + " idle, keeping " + strings.ToLower(cmp.Or(l.AutoSuspend.Mode, "what is not said"))
 }
 
 func deletes(l *wire.Lifecycle) string {
@@ -222,7 +223,7 @@ func (p sandboxPage) text(place string, at time.Time) string {
 	page.Row("because", p.Egress.Because)
 	page.List("rules", p.ruleWords(), maxShownRules)
 	page.Row("otherwise", strings.ToLower(p.Default))
-	page.Row("inspection", firstOf(p.Inspection, "not said"))
+	page.Row("inspection", cmp.Or(p.Inspection, "not said"))
 	page.Row("comes from", strings.Join(p.Outbound, ", "))
 	if len(p.Unfamiliar) > 0 {
 		page.Gap()
@@ -282,7 +283,7 @@ func (p sandboxPage) environmentWords() []string {
 func (p sandboxPage) identityWords() []string {
 	var words []string
 	for _, i := range p.Identities {
-		words = append(words, i.Identity+", used by: "+firstOf(i.Use, "not said"))
+		words = append(words, i.Identity+", used by: "+cmp.Or(i.Use, "not said"))
 	}
 	return words
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	sandboxctl "github.com/sandbox-iac/terraform-provider-sandbox/internal/cli"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // sandboxctl runs the command against the world, on the clock of everybody there, and
@@ -180,6 +181,31 @@ func TestAccAGroupWithEverythingIsImportedWithoutAChange(t *testing.T) {
 	if values := must[map[string]string](t)(g.PeekSecret(t.Context(), "api-token")); values["token"] != "x" {
 		t.Errorf("the secret is now %v", values)
 	}
+}
+
+// What this provider made carries marks of its own, which are nobody's configuration.
+func TestAccAGroupThatThisProviderMadeIsImportedWithoutAChange(t *testing.T) {
+	t.Parallel()
+	w := servedWorld(t)
+	made := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": strings.Replace(volumeAndSecretHCL, `name = "team"`, "name = \"team\"\n  tags = { of = \"agents\" }", 1) + `
+resource "sandbox_disk_image" "tool" {
+  group  = sandbox_group.team.id
+  image  = { reference = "registry.example.com/tool:1", digest = "sha256:` + strings.Repeat("a", 64) + `" }
+  labels = { name = "tool" }
+}
+`})
+	made.apply(t)
+	hcl := w.importGroup(t, "team")
+	if strings.Contains(hcl, sandbox.ReservedLabelPrefix) {
+		t.Errorf("a mark stands in\n%s", hcl)
+	}
+	wants(t, hcl, `"of" = "agents"`)
+	c := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "group.tf": hcl, "values.auto.tfvars.json": `{"api_token_values":{"token":"x"}}`})
+	out, _ := c.plan(t)
+	wants(t, out, "Plan: 4 to import, 0 to add, 0 to change, 0 to destroy.")
+	c.apply(t)
+	c.empty(t)
+	made.empty(t)
 }
 
 // blockIn is the import block that an error shows, with the address put in.

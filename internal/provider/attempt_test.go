@@ -16,7 +16,7 @@ import (
 // killed leaves in the journal what a process that was killed had begun.
 func killed(t *testing.T, dir string, c unfinished.Creation) {
 	t.Helper()
-	j := unfinished.New(dir, 1, time.Now)
+	j := unfinished.New(dir, 1, newQuickClock())
 	if err := j.Begin(c); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestWhatAKilledApplyMadeIsTakenOverAndNothingElseIs(t *testing.T) {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w, dir := servedWorld(t), t.TempDir()
-				w.provider.journal = unfinished.New(dir, 2, time.Now)
+				w.provider.journal = unfinished.New(dir, 2, w.provider.clock)
 				must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 				o.made(t, w, c.carried, c.otherwise)
 				if c.written != "" {
@@ -137,7 +137,7 @@ func TestASecretIsTakenOverIfItWasMadeWhileTheKilledApplyRan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, dir := servedWorld(t), t.TempDir()
-			w.provider.journal = unfinished.New(dir, 2, time.Now)
+			w.provider.journal = unfinished.New(dir, 2, w.provider.clock)
 			must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 			g := w.group(t, "team")
 			made := must[wire.Secret](t)(g.PutSecret(t.Context(), "api-token", map[string]string{"token": "old"}))
@@ -168,7 +168,7 @@ func TestASecretIsTakenOverIfItWasMadeWhileTheKilledApplyRan(t *testing.T) {
 func TestSnapshotsOfAKilledApplyAreTakenOverOnceEach(t *testing.T) {
 	t.Parallel()
 	w, dir := servedWorld(t), t.TempDir()
-	w.provider.journal = unfinished.New(dir, 2, time.Now)
+	w.provider.journal = unfinished.New(dir, 2, w.provider.clock)
 	must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 	g := w.group(t, "team")
 	made := must[wire.Sandbox](t)(g.CreateSandbox(t.Context(), wire.CreateSandbox{

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // diskImageModel is sandbox_disk_image.
@@ -53,22 +54,6 @@ func (m *diskImageModel) part(name string) types.String {
 	return text
 }
 
-// pinned is the reference that the service is asked for: by digest alone where one
-// is known, since a tag beside it is ignored by some and compared by others.
-func pinned(reference, digest string) string {
-	name, own, found := strings.Cut(reference, "@")
-	if found {
-		digest = own
-	}
-	if digest == "" {
-		return reference
-	}
-	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
-		name = name[:colon]
-	}
-	return name + "@" + digest
-}
-
 // digestOf is the digest of a reference, if it has one.
 func digestOf(reference string) string {
 	_, digest, _ := strings.Cut(reference, "@")
@@ -83,7 +68,7 @@ func (m *diskImageModel) hand() {
 	if reference.IsUnknown() || digest.IsUnknown() {
 		return
 	}
-	m.Reference = plainText(pinned(reference.ValueString(), digest.ValueString()))
+	m.Reference = plainText(sandbox.Image{Reference: reference.ValueString(), Digest: digest.ValueString()}.Pinned())
 	m.Digest = plainText(digestOf(m.Reference.ValueString()))
 }
 
@@ -119,7 +104,7 @@ func (m *diskImageModel) take(doc wire.Image) {
 	if doc.Image != nil {
 		m.Entrypoint, m.Command = listFrom(m.Entrypoint, doc.Image.Entrypoint), listFrom(m.Command, doc.Image.Cmd)
 	}
-	if base := doc.Reference(); base != "" && base != m.Reference.ValueString() {
+	if base := doc.Reference(); base != "" && (sandbox.Image{Reference: base}).Pinned() != m.Reference.ValueString() {
 		// An import, or an image that is not the one that was made.
 		parts := map[string]attr.Value{}
 		for _, name := range imageParts {

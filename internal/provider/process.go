@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 )
 
@@ -17,7 +17,7 @@ import (
 // out to make, so that an apply that is killed is taken up again by the next one. end
 // has to be called once Terraform has let the provider go, and not otherwise.
 func Process(version string) (serve func() provider.Provider, end func() error) {
-	journal := unfinished.New(creationsDir(os.Getenv, os.ReadFile), os.Getppid(), time.Now)
+	journal := unfinished.New(creationsDir(os.Getenv, os.ReadFile), os.Getppid(), acasapi.SystemClock())
 	factory := New(version)
 	return func() provider.Provider {
 		p := factory()

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -10,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -53,15 +53,13 @@ func secretSchema() schema.Schema {
 	}
 }
 
-var secretNameForm = regexp.MustCompile(`^[A-Za-z0-9-]{3,64}$`)
-
 // check finds names that no secret has, and values that are given twice or not at all.
 func (secretKind) check(m *secretModel) []sandbox.Finding {
 	findings := checkGroup(m.Group)
 	find := func(code sandbox.Code, at, found, required, remedy string) {
 		findings = append(findings, sandbox.Finding{Code: code, Path: sandbox.Path(at), Found: found, Required: required, Remedy: remedy})
 	}
-	if !m.Name.IsUnknown() && !m.Name.IsNull() && !secretNameForm.MatchString(m.Name.ValueString()) {
+	if !m.Name.IsUnknown() && !m.Name.IsNull() && !acasapi.IsSecretName(m.Name.ValueString()) {
 		find(sandbox.CodeInvalidText, "name", sandbox.Echo(m.Name.ValueString()), "3 to 64 letters, digits and hyphens", "choose another name")
 	}
 	for at, values := range map[string]types.Map{"values": m.Values, "values_wo": m.ValuesWO} {

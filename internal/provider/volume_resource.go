@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -90,18 +89,11 @@ func (volumeKind) listed(ctx context.Context, h *home, m *volumeModel) (bool, er
 		return false, err
 	}
 	for doc, err := range group.Volumes(ctx, nil) {
-		if err != nil || volumeName(doc) == m.Name.ValueString() {
+		if err != nil || doc.Called() == m.Name.ValueString() {
 			return err == nil, err
 		}
 	}
 	return false, nil
-}
-
-func volumeName(doc wire.Volume) string {
-	if doc.VolumeName != "" {
-		return doc.VolumeName
-	}
-	return doc.Name
 }
 
 // update changes the labels. The service replaces the whole description, so all of

@@ -37,10 +37,13 @@ const keep = 7 * 24 * time.Hour
 type Journal struct {
 	dir    string
 	parent int
-	now    func() time.Time
+	clock  Clock
 
-	mu  sync.Mutex
-	own *bbolt.DB
+	// looking is held while other processes' files are opened, which may take a while,
+	// and mu for what is here, which does not. Who holds both took looking first.
+	looking sync.Mutex
+	mu      sync.Mutex
+	own     *bbolt.DB
 	// left is what ended processes left, by mark, as it was last looked for.
 	left    map[string]leftover
 	scanned bool
@@ -53,10 +56,17 @@ type leftover struct {
 	file string
 }
 
+// Clock is the time that creations are dated and waited for by.
+type Clock interface {
+	Now() time.Time
+	// Sleep returns after d, or with the context's error before it.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
 // New names the folder and touches nothing. parent is the process that started this
 // one: files of its other children are never waited for.
-func New(dir string, parent int, now func() time.Time) *Journal {
-	return &Journal{dir: dir, parent: parent, now: now}
+func New(dir string, parent int, clock Clock) *Journal {
+	return &Journal{dir: dir, parent: parent, clock: clock}
 }
 
 var creations = []byte("creations")
@@ -68,7 +78,7 @@ func (j *Journal) Begin(c Creation) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c.Noted = j.now().UTC()
+	c.Noted = j.clock.Now().UTC()
 	return j.write(c)
 }
 
@@ -85,10 +95,15 @@ func (j *Journal) Drop(mark string) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	return j.forget(mark)
+}
+
+// forget takes a creation out of this process' own file.
+func (j *Journal) forget(mark string) error {
 	if j.own == nil {
 		return nil
 	}
-	return j.own.Batch(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Delete([]byte(mark)) })
+	return j.own.Update(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Delete([]byte(mark)) })
 }
 
 // write opens this process' own file with the first creation.
@@ -125,47 +140,55 @@ func (j *Journal) Take(ctx context.Context, object string, wait bool) (Creation,
 	if j == nil {
 		return Creation{}, false, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
+	for until := j.clock.Now().Add(patience); ; {
 		c, found, busy, err := j.take(object, wait)
-		if err != nil || found || !wait || !busy {
+		if err != nil || found || !wait || !busy || !j.clock.Now().Before(until) {
 			return c, found, err
 		}
-		select {
-		case <-ctx.Done():
-			return Creation{}, false, nil
-		case <-time.After(100 * time.Millisecond):
+		if j.clock.Sleep(ctx, 100*time.Millisecond) != nil {
+			return Creation{}, false, nil //nolint:nilerr // who asked has gone, and nothing was found
 		}
 	}
 }
 
 func (j *Journal) take(object string, again bool) (c Creation, found, busy bool, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.scanned || again {
-		if busy, err = j.scan(); err != nil {
-			return Creation{}, false, false, err
-		}
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	if busy, err = j.look(again); err != nil {
+		// One file that cannot be read hides nothing of the others.
+		err = fmt.Errorf("look for what ended processes left in %s: %w", j.dir, err)
 	}
-	for mark, l := range j.left {
-		if l.Object != object {
-			continue
+	for {
+		l, left, failed := j.claim(object)
+		if !left || failed != nil {
+			return Creation{}, false, busy, errors.Join(err, failed)
 		}
-		delete(j.left, mark)
-		// First here, then away there: a kill in between leaves it twice, not lost.
-		if err := j.write(l.Creation); err != nil {
-			return Creation{}, false, busy, err
-		}
-		if there, err := remove(l); there || err != nil {
-			return l.Creation, there, busy, err
+		there, failed := remove(l)
+		if there || failed != nil {
+			return l.Creation, there, busy, errors.Join(err, failed)
 		}
 		// Another process was first.
-		if err := j.own.Update(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Delete([]byte(mark)) }); err != nil {
-			return Creation{}, false, busy, err
+		j.mu.Lock()
+		failed = j.forget(l.Mark)
+		j.mu.Unlock()
+		if failed != nil {
+			return Creation{}, false, busy, errors.Join(err, failed)
 		}
 	}
-	return Creation{}, false, busy, nil
+}
+
+// claim writes one creation of the object that was left into this process' own file.
+// First here, then away there: a kill in between leaves it twice, not lost.
+func (j *Journal) claim(object string) (l leftover, found bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for mark, l := range j.left {
+		if l.Object == object {
+			delete(j.left, mark)
+			return l, true, j.write(l.Creation)
+		}
+	}
+	return leftover{}, false, nil
 }
 
 // Recorded forgets what ended processes left of an object that a state has.
@@ -173,22 +196,23 @@ func (j *Journal) Recorded(id string) error {
 	if j == nil {
 		return nil
 	}
+	j.looking.Lock()
+	defer j.looking.Unlock()
+	_, err := j.look(false)
+	var known []leftover
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	if !j.scanned {
-		if _, err := j.scan(); err != nil {
-			return err
-		}
-	}
 	for mark, l := range j.left {
 		if l.ID == id || l.Object == id {
 			delete(j.left, mark)
-			if _, err := remove(l); err != nil {
-				return err
-			}
+			known = append(known, l)
 		}
 	}
-	return nil
+	j.mu.Unlock()
+	for _, l := range known {
+		_, failed := remove(l)
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // Close ends the process' part. What was made is forgotten, since Terraform has it by

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -11,7 +12,24 @@ import (
 // process is one process with a journal in the folder.
 func process(t *testing.T, dir string, parent int, now time.Time) *Journal {
 	t.Helper()
-	return New(dir, parent, func() time.Time { return now })
+	return New(dir, parent, &clock{now: now})
+}
+
+// clock passes the time that is waited for, and lets something happen meanwhile.
+type clock struct {
+	now       time.Time
+	meanwhile func()
+}
+
+func (c *clock) Now() time.Time { return c.now }
+
+func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+	c.now = c.now.Add(d)
+	if c.meanwhile != nil {
+		c.meanwhile()
+		c.meanwhile = nil
+	}
+	return ctx.Err()
 }
 
 // dies ends a process as a kill does: its lock goes, what it wrote stays.
@@ -119,17 +137,14 @@ func TestAProcessThatIsAboutToEndIsWaitedForAndASiblingIsNot(t *testing.T) {
 	if _, found, err := sibling.Take(ctx, "volume", true); found || err != nil || ctx.Err() != nil {
 		t.Errorf("took %v, %v", found, err)
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := living.own.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if c, found, err := process(t, dir, 2, now).Take(ctx, "volume", true); err != nil || !found || c.Mark != "a" {
+	patient := &clock{now: now}
+	if c, found, err := New(dir, 2, patient).Take(ctx, "volume", true); found || err != nil || patient.now.Sub(now) < patience {
+		t.Errorf("while it lives, and after %s: took %v, %v, %v", patient.now.Sub(now), c, found, err)
+	}
+	waits := &clock{now: now, meanwhile: func() { dies(t, living) }}
+	if c, found, err := New(dir, 2, waits).Take(ctx, "volume", true); err != nil || !found || c.Mark != "a" {
 		t.Errorf("took %v, %v, %v", c, found, err)
 	}
-	<-ended
 }
 
 func TestAnOrderlyEndForgetsWhatWasMadeAlone(t *testing.T) {
@@ -220,6 +235,41 @@ func TestFilesOfNobodyAreNoObstacle(t *testing.T) {
 	}
 	if n := files(t, dir); n != 2 {
 		t.Errorf("%d files are left, want the one that may be about to be written and the one of somebody else", n)
+	}
+}
+
+// A file that cannot be opened may be a living process's. It stays, it is told of, and
+// what others left is found beside it.
+func TestAFileThatCannotBeOpenedStays(t *testing.T) {
+	t.Parallel()
+	dir, now := t.TempDir(), time.Now()
+	killed := process(t, dir, 1, now)
+	begin(t, killed, "volume", "a")
+	dies(t, killed)
+	closed := filepath.Join(dir, "1-closed"+suffix)
+	if err := os.Symlink(closed, closed); err != nil { // no user may open it, root neither
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(filepath.Join(dir, "1-a"+suffix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(dir, "1-short"+suffix)
+	if err := os.WriteFile(short, whole[:os.Getpagesize()], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := process(t, dir, 2, now)
+	if c, found, err := next.Take(t.Context(), "volume", false); !found || c.Mark != "a" || err == nil || !strings.Contains(err.Error(), closed) {
+		t.Errorf("took %v, %v, %v", c, found, err)
+	}
+	if err := next.Recorded("nothing"); err != nil {
+		t.Errorf("it is told a second time: %v", err)
+	}
+	if _, err := os.Lstat(closed); err != nil {
+		t.Errorf("the file that could not be opened: %v", err)
+	}
+	if _, err := os.Lstat(short); !os.IsNotExist(err) {
+		t.Errorf("the file that was cut off: %v", err)
 	}
 }
 

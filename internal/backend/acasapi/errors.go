@@ -209,7 +209,7 @@ func fromTransport(err error) *Error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		e.outcome = notSent
 	}
-	if untrusted(err) || sandbox.RefusalOf(err) != nil {
+	if untrusted(err) || sandbox.RefusalOf(err) != nil || final(err) {
 		e.outcome = notSent
 	}
 	return e

@@ -76,6 +76,10 @@ func checkName(kind, name string) error {
 	return nil
 }
 
+// IsSecretName reports a name that a secret of a group can have: 3 to 64 letters, digits
+// and hyphens.
+func IsSecretName(name string) bool { return secretForm.MatchString(name) }
+
 func checkID(kind, id string) error {
 	if err := wire.CheckSegment(id); err != nil {
 		return refusal(sandbox.CodeInvalidText, kind, sandbox.Echo(id)+", which "+err.Error(), "an id as the service gave it", "")

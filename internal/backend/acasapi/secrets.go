@@ -11,7 +11,7 @@ import (
 
 func (g *Group) secret(op wire.Op, id string) (call, error) {
 	c := g.on(op, "secret", wire.SegSecret, id)
-	if !secretForm.MatchString(id) {
+	if !IsSecretName(id) {
 		return call{}, refusal(sandbox.CodeInvalidText, "secret", sandbox.Echo(id), "3 to 64 letters, digits and hyphens", "")
 	}
 	return c, nil

@@ -182,6 +182,33 @@ func TestARequestMayAskForItsOwnFault(t *testing.T) {
 	}
 }
 
+func TestOnlyWhoIsAdmittedMayAskForAFault(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, acasemu.Config{Pace: atOnce()})
+	w.group(t, "g")
+	for name, c := range map[string]struct {
+		header, value string
+		status        int
+	}{
+		"a client":           {"Accept", "*/*", 418},
+		"without a token":    {"Authorization", "", 401},
+		"a web page":         {"Origin", "https://page.example", 403},
+		"for another's name": {"Authorization", "Bearer e30.eyJhdWQiOiJodHRwczovL290aGVyLmV4YW1wbGUifQ.", 401},
+	} {
+		for _, spec := range []string{"status=418", "drop=before", "nonsense"} {
+			if c.status == 418 && spec != "status=418" {
+				continue
+			}
+			req := w.request(t, "GET", w.data("g")+"/sandboxes", "")
+			req.Header.Set(acasemu.FaultHeader, spec)
+			req.Header.Set(c.header, c.value)
+			if r := w.send(t, req); r.status != c.status {
+				t.Errorf("%s, %s: %d, not %d", name, spec, r.status, c.status)
+			}
+		}
+	}
+}
+
 func TestTheControlPathsTellWhatArrived(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, acasemu.Config{Pace: atOnce()})

@@ -1,6 +1,7 @@
 package acasemu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -43,8 +44,8 @@ func newPort(sandbox, place string, p wire.Port) (wire.Port, error) {
 	if p.Name == "" {
 		p.Name = fmt.Sprintf("port-%d", p.Port)
 	}
-	p.Protocol = firstOf(p.Protocol, "Http")
-	p.ActivationMode = firstOf(p.ActivationMode, "Manual")
+	p.Protocol = cmp.Or(p.Protocol, "Http")
+	p.ActivationMode = cmp.Or(p.ActivationMode, "Manual")
 	p.URL = fmt.Sprintf("https://%s--%d.%s.adcproxy.io", sandbox, p.Port, place)
 	p.HostPort = 0
 	return p, nil

@@ -1,6 +1,7 @@
 package acasemu
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -111,7 +112,7 @@ func (e *Emulator) conceive(tx *store.Tx, c *call, id string, b *birth) (err err
 			Resources: b.size.written(b.source.resources), SourcesRef: b.source.shown, Lifecycle: b.body.Lifecycle, Ports: ports,
 			Connections: b.body.Connections, Volumes: b.body.Volumes, Entrypoint: b.body.Entrypoint, Cmd: b.body.Cmd,
 			WorkingDirectory: b.body.WorkingDirectory, PresetSandboxType: b.body.PresetSandboxType, SandboxGroupID: b.body.SandboxGroupID,
-			CustomerVNetConnectionName: firstOf(b.body.CustomerVNetConnectionName, b.body.VNetConnectionName),
+			CustomerVNetConnectionName: cmp.Or(b.body.CustomerVNetConnectionName, b.body.VNetConnectionName),
 			SkipEgressProxy:            b.body.SkipEgressProxy, IdentitySettings: b.body.IdentitySettings, EgressPolicyID: b.body.EgressPolicyID,
 			GatewayConnections: b.body.GatewayConnections, ContentPackageDownloads: b.body.ContentPackageDownloads,
 		},
@@ -204,7 +205,7 @@ func (b *birth) environment(tx *store.Tx) (map[string]string, error) {
 
 // checkVNet holds a create to a connection that the group has.
 func (e *Emulator) checkVNet(tx *store.Tx, c *call, b *wire.CreateSandbox) error {
-	name := firstOf(b.CustomerVNetConnectionName, b.VNetConnectionName)
+	name := cmp.Or(b.CustomerVNetConnectionName, b.VNetConnectionName)
 	if name == "" {
 		return nil
 	}
@@ -217,11 +218,4 @@ func (e *Emulator) checkVNet(tx *store.Tx, c *call, b *wire.CreateSandbox) error
 		}
 	}
 	return refuse(http.StatusNotFound, "VnetConnectionNotFound", "the group has no VNet connection of that name")
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

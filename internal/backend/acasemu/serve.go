@@ -46,7 +46,8 @@ func (e *Emulator) serve(w http.ResponseWriter, r *http.Request) {
 		c.op = c.node.likely(r.Method, c.version)
 	}
 	var own []*fault.Fault
-	if text := r.Header.Get(FaultHeader); text != "" {
+	// Who is not admitted gets the answer that says so, and nothing that it asks for.
+	if text := r.Header.Get(FaultHeader); text != "" && !throughPort(r) && e.admit(c) == nil {
 		f, err := fault.Parse(text)
 		if err != nil {
 			e.write(w, c, c.no(invalid("%s: %v", FaultHeader, err)))

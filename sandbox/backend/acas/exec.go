@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/frame"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -69,8 +68,9 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 
 // unseen ends a sandbox in which a program may run that nobody waits for.
 func (g *guest) unseen(ctx context.Context, err error) error {
-	lost := acasapi.ErrorOf(err)
-	ran := ctx.Err() != nil || lost == nil || errors.Is(err, errNotEnded) || errors.Is(err, sandbox.CodeServiceOutcomeUnknown) || errors.Is(err, sandbox.CodeServiceTimeout) || errors.Is(err, sandbox.CodeServiceTooLarge)
+	// What was refused before a request was sent, by a sign-in that failed or for the
+	// command itself, has none of these codes, and leaves the sandbox as it is.
+	ran := ctx.Err() != nil || errors.Is(err, errNotEnded) || errors.Is(err, sandbox.CodeServiceOutcomeUnknown) || errors.Is(err, sandbox.CodeServiceTimeout) || errors.Is(err, sandbox.CodeServiceTooLarge)
 	if !ran {
 		if errors.Is(err, sandbox.CodeServiceNotFound) {
 			return fmt.Errorf("run a program: %w: %w", engine.ErrGone, err)

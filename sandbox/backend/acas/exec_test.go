@@ -9,7 +9,13 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
 )
 
@@ -74,6 +80,52 @@ func TestAProgramThatCannotBeRunSaysWhy(t *testing.T) {
 	}
 	if code, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"}); code != 0 || err != nil {
 		t.Errorf("and then: %d, %v", code, err)
+	}
+}
+
+// signIn is a credential that is asked with every request, and fails when
+// the test says so.
+type signIn struct{ err error }
+
+func (s *signIn) GetToken(ctx context.Context, o policy.TokenRequestOptions) (azcore.AccessToken, error) {
+	if s.err != nil {
+		return azcore.AccessToken{}, s.err
+	}
+	token, err := auth.Emulator{}.GetToken(ctx, o)
+	token.ExpiresOn = time.Unix(0, 0) // asked for again with every request
+	return token, err
+}
+
+// A program that was never asked for runs nowhere, so its sandbox stays.
+func TestASandboxIsKeptWhenTheProgramWasNeverSent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		signIn error
+		arg    string
+		want   error
+	}{
+		"a sign-in that is refused":       {sandbox.Finding{Code: sandbox.CodeCredentialFailed, Subject: "sign-in"}.Refusal(nil), "x", sandbox.CodeCredentialFailed},
+		"a sign-in that fails by itself":  {errors.New("the login has expired"), "x", sandbox.CodeServiceUnreachable},
+		"a command that no request holds": {nil, "a\x00b", sandbox.CodeInvalidText},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			credential := &signIn{}
+			w.config.Credential = credential
+			x := execer(t, w)
+			credential.err = c.signIn
+			if _, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"echo", c.arg}, Dir: "/"}); !errors.Is(err, c.want) || errors.Is(err, engine.ErrGone) {
+				t.Errorf("%v", err)
+			}
+			credential.err = nil
+			if left := w.Guests(); len(left) != 1 {
+				t.Fatalf("left are %q", left)
+			}
+			if code, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"}); code != 0 || err != nil {
+				t.Errorf("and then: %d, %v", code, err)
+			}
+		})
 	}
 }
 

@@ -43,16 +43,13 @@ func (e *Engine) source(ctx context.Context, image sandbox.Image) (wire.SourcesR
 	if image.Reference == "" || image.Prebuilt != "" {
 		return wire.SourcesRef{}, imageRefusal(sandbox.CodeImageInvalid, "no image, or two", "a catalogue name or a reference", "name one in the workload's image")
 	}
-	want := image.Reference
-	if image.Digest != "" {
-		want += "@" + image.Digest
-	}
+	want := image.Pinned() // as the provider asks for it; others write a tag beside the digest
 	var ids []string
 	for listed, err := range e.group.Images(ctx, nil) {
 		if err != nil {
 			return wire.SourcesRef{}, engineError("look for the image", err)
 		}
-		if listed.Reference() == want && wire.SameState(listed.State(), wire.ImageReady) {
+		if (sandbox.Image{Reference: listed.Reference()}).Pinned() == want && wire.SameState(listed.State(), wire.ImageReady) {
 			ids = append(ids, listed.ID)
 		}
 	}

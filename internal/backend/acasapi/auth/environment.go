@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
-
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -133,20 +131,15 @@ func FromEnvironment(getenv func(string) string, method Method) (Config, error) 
 	return c, c.Check()
 }
 
+// authority is where Entra ID is. A cloud of another name is refused, beside an
+// authority too: requests go to the public cloud, where its tokens count for nothing.
 func (e env) authority() (string, error) {
-	if host := e.value(authorityHost); host != "" {
-		return host, nil
-	}
 	name, variable := e.get(environment)
 	switch strings.ToLower(name) {
 	case "", "public", "azurepubliccloud", "azurecloud":
-		return "", nil
-	case "usgovernment", "usgovernmentl4", "usgovernmentl5", "azureusgovernment", "azureusgovernmentcloud":
-		return cloud.AzureGovernment.ActiveDirectoryAuthorityHost, nil
-	case "china", "azurechinacloud":
-		return cloud.AzureChina.ActiveDirectoryAuthorityHost, nil
+		return e.value(authorityHost), nil
 	default:
-		return "", invalid(variable, sandbox.Echo(name), "public, usgovernment or china")
+		return "", invalid(variable, sandbox.Echo(name), "public: the service is known in the public cloud alone")
 	}
 }
 

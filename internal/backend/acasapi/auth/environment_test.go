@@ -51,6 +51,7 @@ func TestTheVariablesPeopleAlreadySetChooseOneMethod(t *testing.T) {
 		"a switch beside secrets": {principal.and(variables{"ARM_USE_MSI": "true", "ARM_CLIENT_SECRET": "s"}), auth.ManagedIdentity, "ARM_USE_MSI"},
 		"the CLI is allowed too":  {variables{"ARM_USE_MSI": "true", "ARM_USE_CLI": "true"}, auth.ManagedIdentity, "ARM_USE_MSI"},
 		"the CLI beside a secret": {principal.and(variables{"ARM_USE_CLI": "true", "ARM_CLIENT_SECRET": "s"}), auth.ClientSecret, "ARM_CLIENT_SECRET"},
+		"the public cloud":        {principal.and(variables{"ARM_CLIENT_SECRET": "s", "ARM_ENVIRONMENT": "public"}), auth.ClientSecret, "ARM_CLIENT_SECRET"},
 		"SDK choice":              {variables{"AZURE_TOKEN_CREDENTIALS": "ManagedIdentityCredential"}, auth.ManagedIdentity, "AZURE_TOKEN_CREDENTIALS"},
 		"SDK choice of variables": {variables{"AZURE_TOKEN_CREDENTIALS": "EnvironmentCredential", "AZURE_TENANT_ID": "t", "AZURE_CLIENT_ID": "c", "AZURE_CLIENT_SECRET": "s"}, auth.ClientSecret, "AZURE_CLIENT_SECRET"},
 		"SDK choice of a chain":   {variables{"AZURE_TOKEN_CREDENTIALS": "prod"}, auth.Chain, "AZURE_TOKEN_CREDENTIALS"},
@@ -79,6 +80,8 @@ func TestVariablesThatPointAtTwoMethodsAreRefusedTogether(t *testing.T) {
 		"half a principal":      {variables{"ARM_CLIENT_ID": "c", "ARM_CLIENT_SECRET": "s"}, []string{"tenant_id", "ARM_CLIENT_SECRET"}},
 		"an unknown credential": {variables{"AZURE_TOKEN_CREDENTIALS": "Magic"}, []string{"AZURE_TOKEN_CREDENTIALS", "Magic"}},
 		"an unknown cloud":      {variables{"ARM_ENVIRONMENT": "mars"}, []string{"ARM_ENVIRONMENT", "mars"}},
+		"a government's cloud":  {variables{"ARM_ENVIRONMENT": "usgovernment"}, []string{"ARM_ENVIRONMENT", "usgovernment", "public cloud alone"}},
+		"China's cloud":         {variables{"AZURE_ENVIRONMENT": "AzureChinaCloud", "AZURE_AUTHORITY_HOST": "https://login.example"}, []string{"AZURE_ENVIRONMENT", "AzureChinaCloud"}},
 		"OIDC without a token":  {principal.and(variables{"ARM_USE_OIDC": "true"}), []string{"oidc_token", "ARM_USE_OIDC"}},
 		"GitHub without the permission": {
 			principal.and(variables{"ARM_USE_OIDC": "true", "ACTIONS_ID_TOKEN_REQUEST_URL": "https://h/x"}), []string{"oidc_request_token"},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,6 +47,9 @@ type Volume struct {
 	ProvisioningState          string         `json:"provisioningState,omitempty"`
 	Extra                      Extra          `json:",embed"`
 }
+
+// Called is the volume's name, which the service tells under either of two.
+func (v Volume) Called() string { return cmp.Or(v.VolumeName, v.Name) }
 
 // The kinds of volumes.
 const (
