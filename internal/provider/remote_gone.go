@@ -77,8 +77,12 @@ func vanished(err error) bool {
 	return said != nil && (said.Code == "ResourceNotFound" || said.Code == "ResourceGroupNotFound")
 }
 
-// refused reports an error after which nothing was made.
+// refused reports an error after which nothing was made: the request that makes was
+// turned away, and no request before it may have been carried out.
 func refused(err error) bool {
+	if acasapi.MayHaveRun(err) {
+		return false
+	}
 	for _, code := range []sandbox.Code{
 		sandbox.CodeServiceInvalid, sandbox.CodeServiceConflict, sandbox.CodeServiceForbidden, sandbox.CodeServiceUnauthenticated,
 		sandbox.CodeServiceNotFound, sandbox.CodeServiceThrottled, sandbox.CodeCredentialFailed, sandbox.CodeCredentialInvalid,
