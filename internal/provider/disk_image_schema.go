@@ -50,7 +50,7 @@ func diskImageSchema() schema.Schema {
 				Optional: true, WriteOnly: true, Sensitive: true,
 				MarkdownDescription: "The password of a private registry, used for the import and kept nowhere. It needs Terraform 1.11 or OpenTofu 1.11.",
 			},
-			"managed_identity": fixedText("The identity of the group that opens the registry: its resource id, or `system`."),
+			"managed_identity": byARM(fixedText("The identity of the group that opens the registry: its resource id, or `system`.")),
 
 			"id":       schema.StringAttribute{Computed: true, MarkdownDescription: "The object's whole id, by which it is imported: `GROUP_ID/diskimages/IMAGE_ID`."},
 			"image_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The service's own id of the image."},

@@ -92,6 +92,8 @@ func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 		plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, nil)
 		return out
 	}
+	plan.keepSpelling(prior)
+	placeGroup(h, plan)
 	plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, prior)
 	for _, c := range []struct {
 		name          string

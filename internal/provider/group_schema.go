@@ -23,7 +23,7 @@ func groupSchema() schema.Schema {
 			"The id and the endpoint follow from the configuration, so the first plan knows them. " +
 			"The group lives where the provider block says: `acas` is Azure, `embedded` a local file.",
 		Attributes: map[string]schema.Attribute{
-			"name":            fixedRequired("The group's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another group."),
+			"name":            byARM(fixedRequired("The group's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another group.")),
 			"subscription_id": placed("The subscription that the group lies in. The provider's when unset. Another one means another group."),
 			"resource_group":  placed("The resource group that the group lies in. The provider's when unset. Another one means another group."),
 			"location":        placed("The region, such as `westeurope`. The provider's when unset. A group cannot move: another region means another group."),

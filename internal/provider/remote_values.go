@@ -39,7 +39,7 @@ func givenText(description string) schema.StringAttribute {
 }
 
 func groupAttribute() schema.StringAttribute {
-	return fixedRequired("The group that it lies in, by resource id: `sandbox_group.NAME.id`. Another group means another object.")
+	return byARM(fixedRequired("The group that it lies in, by resource id: `sandbox_group.NAME.id`. Another group means another object."))
 }
 
 func idAttribute(form string) schema.StringAttribute {

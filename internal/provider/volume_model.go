@@ -39,8 +39,8 @@ func volumeSchema() schema.Schema {
 			"type":                 fixedRequired("What it is: `" + strings.Join(volumeKinds(), "`, `") + "`. A `" + wire.VolumeDisk + "` is attached to one sandbox at a time, and an `" + wire.VolumeBlobByo + "` is a storage container of yours. Another type means another volume."),
 			"size":                 fixedText("The size of a `" + wire.VolumeDisk + "`, such as `8Gi`. Another size means another volume."),
 			"labels":               labelsAttribute(" They change in place."),
-			"storage_container_id": fixedText("The storage container of an `" + wire.VolumeBlobByo + "`, by resource id. Another one means another volume."),
-			"managed_identity_id":  fixedText("The identity of the group that opens the container, by resource id. Another one means another volume."),
+			"storage_container_id": byARM(fixedText("The storage container of an `" + wire.VolumeBlobByo + "`, by resource id. Another one means another volume.")),
+			"managed_identity_id":  byARM(fixedText("The identity of the group that opens the container, by resource id. Another one means another volume.")),
 			"id":                   idAttribute("GROUP_ID/volumes/NAME"),
 		},
 	}
