@@ -90,6 +90,11 @@ func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 	placeGroup(h, plan)
 	if prior == nil {
 		plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, nil)
+		if strings.EqualFold(g.replaces, plan.ID.ValueString()) {
+			// Another group under the same id: what lies in it goes with the old one. An
+			// unknown id makes Terraform replace that too, in the right order.
+			plan.ID = types.StringUnknown()
+		}
 		return out
 	}
 	plan.keepSpelling(prior)
@@ -112,18 +117,7 @@ func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 		(plan.EnvironmentID.IsUnknown() || !strings.EqualFold(before, plan.EnvironmentID.ValueString())) {
 		out.replace = append(out.replace, path.Root("environment_id"))
 	}
-	if len(out.replace) > 0 && sameGroup(prior, plan) {
-		// Another group under the same id: what the service gives is given anew, and
-		// what lies in it goes with the old one. An unknown id makes Terraform replace
-		// that too, in the right order.
-		plan.ID = types.StringUnknown()
-		plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, nil)
-	}
 	return out
-}
-
-func sameGroup(a, b *groupModel) bool {
-	return strings.EqualFold(a.ID.ValueString(), b.ID.ValueString())
 }
 
 // fill sets what was left out to the provider's.
