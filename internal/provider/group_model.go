@@ -39,7 +39,7 @@ func (m *groupModel) keepSpelling(prior *groupModel) {
 	for _, id := range []struct{ to, from *types.String }{
 		{&m.SubscriptionID, &prior.SubscriptionID}, {&m.ResourceGroup, &prior.ResourceGroup}, {&m.EnvironmentID, &prior.EnvironmentID},
 	} {
-		if sameARM(*id.from, *id.to) {
+		if sameText(*id.from, *id.to, strings.EqualFold) {
 			*id.to = *id.from
 		}
 	}

@@ -123,9 +123,9 @@ func talkative(t *testing.T, alter func(doc map[string]any)) *world {
 		}
 		defer resp.Body.Close()
 		body, _ := io.ReadAll(resp.Body)
-		var doc map[string]any
+		var doc any
 		if json.Unmarshal(body, &doc) == nil {
-			alter(doc)
+			everywhere(doc, alter)
 			body, _ = json.Marshal(doc)
 		}
 		for key, values := range resp.Header {
@@ -145,7 +145,24 @@ func talkative(t *testing.T, alter func(doc map[string]any)) *world {
 	}
 	w := serviceAt(p, server.URL)
 	w.emulator, w.outside = inner.emulator, inner.outside
+	w.misbehave = func(spec string) { must[struct{}](t)(struct{}{}, inner.emulator.Fault(spec)) }
+	w.calm = inner.emulator.ClearFaults
 	return w
+}
+
+// everywhere visits each object of a document.
+func everywhere(doc any, visit func(map[string]any)) {
+	switch doc := doc.(type) {
+	case map[string]any:
+		visit(doc)
+		for _, part := range doc {
+			everywhere(part, visit)
+		}
+	case []any:
+		for _, part := range doc {
+			everywhere(part, visit)
+		}
+	}
 }
 
 // byPolicy adds to whatever has tags, labels or a size.

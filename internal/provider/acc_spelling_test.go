@@ -57,3 +57,25 @@ func TestAccAnotherSpellingOfAnIDReplacesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A size that comes back in another unit is the same size; another one is not.
+func TestAccASizeInAnotherUnitReplacesNothing(t *testing.T) {
+	t.Parallel()
+	w := talkative(t, byPolicy)
+	hcl := oneGroupHCL + `
+resource "sandbox_volume" "work" {
+  group = sandbox_group.team.id
+  name  = "work"
+  type  = "DataDisk"
+  size  = "1Gi"
+}
+`
+	tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": hcl})
+	tf.apply(t)
+	for size, replaced := range map[string]bool{"1Gi": false, "1024Mi": false, "2Gi": true} {
+		tf.write(t, map[string]string{"main.tf": strings.ReplaceAll(hcl, "1Gi", size)})
+		if out, _ := tf.plan(t, "-target=sandbox_volume.work"); replaced != strings.Contains(out, "must be replaced") {
+			t.Errorf("%s:\n%s", size, out)
+		}
+	}
+}
