@@ -13,7 +13,7 @@ import (
 
 // check finds names that no group has, and an identity that contradicts itself.
 func (groupKind) check(m *groupModel) []sandbox.Finding {
-	findings := groupNameFindings(m)
+	findings := append(groupNameFindings(m), checkTagMap(m.Tags)...)
 	if location := m.Location; !location.IsNull() && !location.IsUnknown() {
 		_, err := acasapi.Region(location.ValueString())
 		findings = append(findings, placedAt("location", "write the region's name", err)...)

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // groupSchema is the schema of sandbox_group.
@@ -30,7 +31,7 @@ func groupSchema() schema.Schema {
 			"environment_id":  textAttribute("The managed environment whose network the group uses, by resource id. It can be given to a group that has none; afterwards it neither changes nor goes, short of another group."),
 			"tags": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Tags of the Azure resource. Tags that somebody else adds show as a change.",
+				MarkdownDescription: "Tags of the Azure resource. Tags that somebody else adds show as a change. Keys that begin with `" + sandbox.ReservedLabelPrefix + "` are the product's own.",
 			},
 			"id":           givenText("The group's resource id, `/subscriptions/…/resourceGroups/…/providers/Microsoft.App/sandboxGroups/NAME`. Known in the first plan."),
 			"endpoint":     givenText("Where hosts reach the group's data plane. Known in the first plan. Under `embedded` it is a name that leads nowhere."),
