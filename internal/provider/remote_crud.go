@@ -67,8 +67,14 @@ func (r *remoteResource[M]) Read(ctx context.Context, req resource.ReadRequest, 
 	resp.Diagnostics.Append(diags...)
 	bounded, cancel, _ := waiting(ctx, limit)
 	defer cancel()
-	switch gone, err := r.look(bounded, &m); {
+	gone, err := r.look(bounded, &m)
+	spoiled, useless := errors.AsType[*spoiledError](err)
+	switch {
 	case errors.Is(err, errTold):
+	case useless:
+		resp.Diagnostics.AddWarning("Object is of no use",
+			sentence(spoiled.object, '.')+" The service says that it failed: "+oneLine(spoiled.why)+". It is taken for gone, and the next apply makes another one.")
+		resp.State.RemoveResource(ctx)
 	case err != nil:
 		resp.Diagnostics.Append(problem("reading", err))
 	case gone:
@@ -148,7 +154,7 @@ func (r *remoteResource[M]) Delete(ctx context.Context, req resource.DeleteReque
 	bounded, cancel, wait := waiting(ctx, limit)
 	defer cancel()
 	gone, err := r.look(bounded, &m)
-	if err == nil && !gone {
+	if _, useless := errors.AsType[*spoiledError](err); (err == nil || useless) && !gone {
 		err = r.kind.remove(bounded, r.home, &m, wait)
 	}
 	if err != nil && !errors.Is(err, errTold) {
