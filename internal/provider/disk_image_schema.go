@@ -25,6 +25,8 @@ func diskImageSchema() schema.Schema {
 			"There is at most one image of a reference in a group: the service's other clients refuse a reference with two, or take the first they find. " +
 			"So an image that exists already is not made a second time, and one that is replaced is deleted before its successor is made; " +
 			"`create_before_destroy` is refused by the service's own list while the reference stays the same.\n\n" +
+			"An image that the service calls failed is taken for gone, and the next apply makes another one. That an image has expired does not show here: " +
+			"the service says so only when a sandbox is started from it.\n\n" +
 			"Hand it to workloads whole, as `image = sandbox_disk_image.NAME`: its reference, digest and user travel along.",
 		Attributes: map[string]schema.Attribute{
 			"group": groupAttribute(),

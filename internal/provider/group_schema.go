@@ -20,7 +20,7 @@ func groupSchema() schema.Schema {
 	}
 	return schema.Schema{
 		MarkdownDescription: "A sandbox group of Azure Container Apps Sandboxes: where sandboxes of a team live, with their images, volumes and secrets. " +
-			"Deleting it deletes all of these.\n\n" +
+			"Deleting it deletes all of these, and replacing it replaces those that Terraform manages.\n\n" +
 			"The id and the endpoint follow from the configuration, so the first plan knows them. " +
 			"The group lives where the provider block says: `acas` is Azure, `embedded` a local file.",
 		Attributes: map[string]schema.Attribute{
