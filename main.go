@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"runtime/debug"
 	"time"
@@ -24,6 +25,9 @@ import (
 var version string
 
 func main() {
+	// What libraries write through package log would stand in Terraform's output as it
+	// came, some of it chosen by servers.
+	log.SetOutput(io.Discard)
 	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

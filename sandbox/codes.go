@@ -230,7 +230,7 @@ var codeTable = [...]codeInfo{
 	{CodeEgressPathInvalid, ErrValue, "Egress path is not a path prefix", "A path starts with / and admits itself and everything below it, whole segments at a time. It has no query, fragment, star, dot segment or percent-encoded separator."},
 	{CodeEgressRuleIncomplete, ErrValue, "Egress rule does not state every restriction", "A rule object states host, ports, methods and paths, [\"*\"] for any. Terraform drops misspelt names inside objects without a word, so an absent restriction is never read as none."},
 	{CodeEgressRuleConflict, ErrValue, "Two egress rules say different things of one host", "Equal rules collapse. Two rules under the same name that differ are refused."},
-	{CodeEgressAlwaysBlocked, ErrValue, "Egress rule can never take effect", "The rule names only what is refused whatever the rules say: this host, loopback, link-local and multicast addresses, and cloud metadata."},
+	{CodeEgressAlwaysBlocked, ErrValue, "Egress rule can never take effect", "The rule names only what is refused whatever the rules say: this host, loopback, link-local and multicast addresses, cloud metadata, and names that are never anybody's, such as those below localhost, invalid and onion."},
 	{CodeEgressHostsWithoutAllowlist, ErrValue, "Egress hosts are named but the mode ignores them", "Hosts and rules only mean something under egress_mode = \"allowlist\"."},
 	{CodeEgressAllowlistEmpty, ErrValue, "Egress allowlist names no host", "An allowlist with nothing on it is spelt egress_mode = \"closed\"."},
 	{CodeOutputsNeedFilesOut, ErrValue, "Outputs are declared without files_out", "Declared outputs are read from the guest, which is the capability files_out."},

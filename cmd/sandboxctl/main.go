@@ -19,6 +19,7 @@ import (
 var version string
 
 func main() {
+	quiet()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once, whatever it waits for.
 	context.AfterFunc(ctx, stop)

@@ -266,9 +266,9 @@ func TestACommandReachesWhatItsManifestAdmitsAndNothingElse(t *testing.T) {
 	b, err := manifest.Manifest{
 		Policy: sandbox.Policy{MinimumIsolation: sandbox.IsolationOSProcess, Egress: sandbox.Egress{
 			Mode:  sandbox.EgressAllowlist,
-			Rules: map[string]sandbox.EgressRule{"bound": {Host: "*.example.invalid", Ports: []string{"80"}, Methods: []string{"*"}, Paths: []string{"*"}}},
+			Rules: map[string]sandbox.EgressRule{"bound": {Host: "*.example.test", Ports: []string{"80"}, Methods: []string{"*"}, Paths: []string{"*"}}},
 		}},
-		Workloads: map[string]sandbox.Spec{"within": workload("api.example.invalid"), "wider": workload("api.example.com")},
+		Workloads: map[string]sandbox.Spec{"within": workload("api.example.test"), "wider": workload("api.example.com")},
 	}.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -280,11 +280,11 @@ func TestACommandReachesWhatItsManifestAdmitsAndNothingElse(t *testing.T) {
 	run := func(workload, url string) (string, string, int) {
 		return command(t, "run", "--manifest", path, "--accept", string(manifest.DigestOf(b)), "--workload", workload, "--", "/usr/bin/curl", "-sS", url)
 	}
-	stdout, stderr, code := run("within", "http://other.example.invalid/")
+	stdout, stderr, code := run("within", "http://other.example.test/")
 	if code != cli.ExitAllowed || !strings.Contains(stdout, "egress.denied") || !strings.Contains(stdout, "egress_rules") {
 		t.Errorf("another host: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	stdout, stderr, code = run("within", "http://api.example.invalid/")
+	stdout, stderr, code = run("within", "http://api.example.test/")
 	if code != cli.ExitAllowed || strings.Contains(stdout, "egress.denied") || !strings.Contains(stdout, "egress.unresolved") {
 		t.Errorf("the admitted one, which nobody has: exit code %d\n%s%s", code, stdout, stderr)
 	}
@@ -344,7 +344,7 @@ func TestFactsOfAMachineAreProbedWhenTheyAreAskedFor(t *testing.T) {
 func TestVersionNamesTheGuestsByDigest(t *testing.T) {
 	t.Parallel()
 	stdout, _, code := command(t, "version", "--json")
-	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"process", "wasm"}, keys(backends())) {
+	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"acas", "process", "wasm"}, keys(backends())) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/learn"
@@ -12,9 +14,11 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
 )
 
-// nowhere is a name that never leads anywhere (RFC 6761 6.4): an allowlist of it alone
-// permits nothing, and has a proxy that says what was refused.
-const nowhere = "observed.invalid"
+// nowhere is a name that nobody has and nobody knows: an allowlist of it alone permits
+// nothing, and has a proxy that says what was refused. It is another in each run, since
+// whoever knew it could ask for it, and whoever answers for it would be reached. A name
+// that is always refused would be no allowlist.
+func nowhere() string { return strings.ToLower(rand.Text()) + ".nowhere.internal" }
 
 // observe runs the program and counts what it asked for. The program may fail, as one
 // will that is refused what it needs; what it writes goes to standard error.
@@ -60,12 +64,13 @@ func watched(in run, o runOptions) (run, error) {
 	if !ok || !closed || !slices.Contains(in.accept, manifest.DigestOf(in.document)) {
 		return in, nil
 	}
-	spec.Egress.Mode, spec.Egress.Hosts, spec.Egress.Rules = sandbox.EgressAllowlist, []string{nowhere}, nil
+	unknown := nowhere()
+	spec.Egress.Mode, spec.Egress.Hosts, spec.Egress.Rules = sandbox.EgressAllowlist, []string{unknown}, nil
 	m.Workloads = map[string]sandbox.Spec{o.workload: spec}
-	m.Policy.Egress.Mode, m.Policy.Egress.Hosts, m.Policy.Egress.Rules = sandbox.EgressAllowlist, []string{nowhere}, nil
+	m.Policy.Egress.Mode, m.Policy.Egress.Hosts, m.Policy.Egress.Rules = sandbox.EgressAllowlist, []string{unknown}, nil
 	if m.HostPolicy != nil && m.HostPolicy.Egress.Mode == sandbox.EgressAllowlist {
 		imposed := *m.HostPolicy
-		imposed.Egress.Hosts = append(slices.Clip(imposed.Egress.Hosts), nowhere)
+		imposed.Egress.Hosts = append(slices.Clip(imposed.Egress.Hosts), unknown)
 		m.HostPolicy = &imposed
 	}
 	if in.document, err = m.Encode(); err != nil {

@@ -250,6 +250,19 @@ func TestWhyExplainsAnEvent(t *testing.T) {
 	}
 }
 
+// A guest chooses how it asks, and gets nothing wider offered by it.
+func TestWhyOffersNoEditForAnEventThatNoRuleCanName(t *testing.T) {
+	t.Parallel()
+	path, _ := encode(t, asking())
+	for request, offered := range map[[2]string]bool{{"GET", "/v9/*"}: false, {"*", "/v9"}: false, {"GET", "/a//b"}: false, {"GET", "/v9"}: true} {
+		event := logged(t, of("api", inside(deniedTo("curl", "api.example.com", 443), request[0], request[1])))
+		got := run(t, "why", "--manifest", path, "--event", event)
+		if got.code != cli.ExitRefused || strings.Contains(got.stdout, "to allow it") != offered || strings.Contains(got.stdout, "no rule can name") == offered {
+			t.Errorf("%q: %d %s", request, got.code, got.both())
+		}
+	}
+}
+
 func TestWhyTakesOneEventThatNamesARequest(t *testing.T) {
 	t.Parallel()
 	path, _ := encode(t, asking())

@@ -98,7 +98,7 @@ func (a *app) why(o whyOptions) (explain.Answer, error) {
 		o.workload = event.Sandbox.Workload
 	}
 	answer, err := explain.Why(m, explain.Question{
-		Request: request, Workload: o.workload, Backends: book.known(), Advise: book.advise,
+		Request: request, Observed: event != nil, Workload: o.workload, Backends: book.known(), Advise: book.advise,
 	})
 	if err != nil {
 		return answer, inInput(o.manifest, &exit{ExitBadInput, err})

@@ -41,6 +41,9 @@ func (a *Answer) Explain(e egress.Event) {
 			event.Notes = append(event.Notes, meaning)
 		}
 	}
+	if a.unnamed != "" && !ruled {
+		event.Notes = append(event.Notes, "no rule can name its "+a.unnamed+", and one for any is not offered for a request that a guest chose")
+	}
 	a.Event = &event
 }
 

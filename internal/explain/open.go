@@ -162,13 +162,17 @@ func isAlone(host egress.Host) bool {
 // oneMore is the rule with one port, method or path more, if then it admits the
 // request.
 func oneMore(rule sandbox.EgressRule, r egress.Request) (sandbox.EgressRule, bool) {
-	for _, more := range []func(*sandbox.EgressRule){
-		func(e *sandbox.EgressRule) { e.Ports = append(slices.Clone(e.Ports), strconv.Itoa(int(r.Port))) },
-		func(e *sandbox.EgressRule) { e.Methods = append(slices.Clone(e.Methods), r.Method) },
-		func(e *sandbox.EgressRule) { e.Paths = append(slices.Clone(e.Paths), strings.TrimRight(r.Path, "/")) },
+	path, named := egress.NamedPath(r.Path)
+	for _, more := range []struct {
+		can bool
+		add func(*sandbox.EgressRule)
+	}{
+		{true, func(e *sandbox.EgressRule) { e.Ports = append(slices.Clone(e.Ports), strconv.Itoa(int(r.Port))) }},
+		{egress.NamesMethod(r.Method), func(e *sandbox.EgressRule) { e.Methods = append(slices.Clone(e.Methods), r.Method) }},
+		{named, func(e *sandbox.EgressRule) { e.Paths = append(slices.Clone(e.Paths), path) }},
 	} {
 		extended := rule
-		if more(&extended); admitsAlone(extended, r) {
+		if more.add(&extended); more.can && admitsAlone(extended, r) {
 			return extended, true
 		}
 	}
@@ -251,12 +255,32 @@ var any1 = []string{"*"}
 
 // RuleKey is a key for a rule about the host that is not taken.
 func RuleKey(host string, taken map[string]sandbox.EgressRule) string {
+	return NewKeys(taken).For(host)
+}
+
+// Keys gives rules keys of which no two are alike, in one step for each.
+type Keys struct {
+	taken map[string]sandbox.EgressRule
+	given map[string]bool
+	next  map[string]int // by what a key is made of
+}
+
+// NewKeys gives keys that are not taken.
+func NewKeys(taken map[string]sandbox.EgressRule) *Keys {
+	return &Keys{taken: taken, given: make(map[string]bool), next: make(map[string]int)}
+}
+
+// For is a key for a rule about the host.
+func (k *Keys) For(host string) string {
 	base := egress.Addition{Rule: sandbox.EgressRule{Host: host}}.Key()
-	key := base
-	for n := 2; ; n++ {
-		if _, ok := taken[key]; !ok {
+	for {
+		key := base
+		if k.next[base]++; k.next[base] > 1 {
+			key += "_" + strconv.Itoa(k.next[base])
+		}
+		if _, ok := k.taken[key]; !ok && !k.given[key] {
+			k.given[key] = true
 			return key
 		}
-		key = base + "_" + strconv.Itoa(n)
 	}
 }

@@ -20,6 +20,9 @@ type Answer struct {
 	// Allowed reports whether some workload that was asked about may make it.
 	Allowed   bool             `json:"allowed"`
 	Workloads []WorkloadAnswer `json:"workloads"`
+
+	// unnamed is what of an observed request no rule can name.
+	unnamed string
 }
 
 // WorkloadAnswer is the answer for one workload.
@@ -60,6 +63,9 @@ type Rule struct {
 // Question is what [Why] is asked.
 type Question struct {
 	Request egress.Request
+	// Observed: a guest made the request. No edit is then offered where no rule can
+	// name what it asked for, since it chose how to ask.
+	Observed bool
 	// Workload is the one workload to answer for; empty is all.
 	Workload string
 	// Backends are the declarations by which the workloads are judged as a router
@@ -100,7 +106,10 @@ func Why(m manifest.Manifest, q Question) (Answer, error) {
 	w.edited[asTheyWere] = w.judge
 	w.backends = w.judge.CompileBackends(q.Backends, m.Guarantees)
 	policies := w.judge.Policy().Opinions(q.Request)
-	answer := Answer{Request: requestText(q.Request), Workloads: make([]WorkloadAnswer, 0, len(names))}
+	if q.Observed {
+		w.unnamed = egress.AdditionFor(q.Request).Unnamed
+	}
+	answer := Answer{Request: requestText(q.Request), unnamed: w.unnamed, Workloads: make([]WorkloadAnswer, 0, len(names))}
 	for _, name := range names {
 		one := w.answer(name, policies)
 		answer.Allowed = answer.Allowed || one.Allowed
@@ -115,6 +124,7 @@ type asking struct {
 	manifest manifest.Manifest
 	judge    *policy.Judge
 	backends policy.Backends
+	unnamed  string // see Answer
 	// edited are the judges under edited policies, by the number of the edit.
 	edited map[int]*policy.Judge
 }
@@ -141,7 +151,7 @@ func (q *asking) answer(name string, policies []policy.Opinion) WorkloadAnswer {
 		w.Allowed = false // and no edit of rules helps
 	case w.Allowed:
 		_, w.Edits = refuse(q.manifest, name, own)
-	case !blocked(opinions):
+	case !blocked(opinions) && q.unnamed == "":
 		q.allow(&w, opinions)
 	}
 	return w

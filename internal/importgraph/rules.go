@@ -139,7 +139,7 @@ func Arrows() []Arrow {
 		{
 			Tree:      "internal/backend/egressproxy",
 			Own:       join(vocabulary, []string{"internal/backend/egressproxy/egressworld", "internal/backend/egressproxy/parts"}),
-			Libraries: join(nameServers, trustStores, waiting),
+			Libraries: join(nameServers, trustStores, waiting), TestLibraries: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"},
 		},
 		// What a proxy is put together from, and how tests put one together wrongly.
 		{Tree: "internal/backend/egressproxy/parts", Own: join(vocabulary, []string{"internal/backend/egressproxy"})},
@@ -187,9 +187,9 @@ func Arrows() []Arrow {
 			Tree: "sandbox/sandboxtest",
 			Own: join(vocabulary, []string{
 				"sandbox/engine", "sandbox/backend", "sandbox/manifest", "sandbox/router", "sandbox/output",
-				"internal/conformance", "internal/backend/acasemu", "internal/backend/acasemu/listener",
+				"internal/conformance", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/acasemu/listener",
 			}),
-			Testing: true,
+			Libraries: azure, Testing: true,
 		},
 		{
 			Tree: "internal/conformance",

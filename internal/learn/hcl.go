@@ -109,8 +109,15 @@ func events(n int64) string {
 	return show.Count(n) + " events"
 }
 
+// maxNamed is how many programs are named in one line.
+const maxNamed = 8
+
 // programs are names that guests chose.
 func programs(names []string) string {
+	more := ""
+	if len(names) > maxNamed {
+		names, more = names[:maxNamed], " and "+itoa(len(names)-maxNamed)+" more"
+	}
 	shown := make([]string, len(names))
 	for i, name := range names {
 		shown[i] = name
@@ -118,5 +125,5 @@ func programs(names []string) string {
 			shown[i] = sandbox.Echo(name)
 		}
 	}
-	return strings.Join(shown, ", ")
+	return strings.Join(shown, ", ") + more
 }

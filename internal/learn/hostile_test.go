@@ -76,6 +76,9 @@ func TestARequestThatNoRuleCanNameWidensNothing(t *testing.T) {
 	ordinary := refused("sh", "api.example.com", 443, "GET", "/v1")
 	want := ruleTexts(proposal(t, ordinary))
 	for _, request := range [][]string{
+		{"GET", "/*"},
+		{"GET", "/v1/*"},
+		{"*", "/v1"},
 		{"GET", "/../x"},
 		{"GET", "/a//b"},
 		{"GET", "/%2e%2e/x"},
@@ -98,6 +101,25 @@ func TestARequestThatNoRuleCanNameWidensNothing(t *testing.T) {
 	root := proposal(t, refused("sh", "api.example.com", 443, "GET", "/"))
 	if got := ruleTexts(root); got != "{api.example.com [443] [GET] [*]}" {
 		t.Errorf("the root is every path, for one method: %s", got)
+	}
+}
+
+// A rule that names the root names every path.
+func TestARuleLearntFromTheRootIsMarked(t *testing.T) {
+	t.Parallel()
+	through := refused("sh", "api.example.com", 443, "GET", "/v1/items")
+	through.Allowed, through.Code = true, ""
+	for path, marked := range map[string]bool{"/": true, "/v2": false} {
+		p := proposal(t, refused("sh", "api.example.com", 443, "DELETE", path), refused("sh", "api.example.com", 443, "DELETE", path), through)
+		checks := ""
+		for _, g := range p.Groups {
+			for _, r := range g.Rules {
+				checks += strings.Join(r.Check, "\n")
+			}
+		}
+		if strings.Contains(checks, "any path") != marked || strings.Contains(p.HCL, "CHECK") != marked {
+			t.Errorf("%s: %q\n%s", path, checks, p.HCL)
+		}
 	}
 }
 
@@ -217,6 +239,50 @@ func TestNamesThatLookLikeOthersAreMarked(t *testing.T) {
 		if got := strings.Contains(p.HCL, "much like example.org"); got != marked {
 			t.Errorf("%s: marked %t\n%s", host, got, p.HCL)
 		}
+	}
+}
+
+func TestOfTwoNamesAlikeThatNobodyKnowsBothAreMarked(t *testing.T) {
+	t.Parallel()
+	for other, marked := range map[string]bool{"packages.examp1e.org": true, "packages.sample.org": false} {
+		more := refused("sh", other, 443)
+		more.Count = 1000
+		p := proposal(t, refused("sh", "packages.example.org", 443), more)
+		if got := strings.Count(p.HCL, "much like "); got != 2 && marked || got != 0 && !marked {
+			t.Errorf("%s: %d marks\n%s", other, got, p.HCL)
+		}
+	}
+}
+
+// Whoever fills the log with requests to few hosts gets no more rules than can be
+// read, no tunnel for what was seen inside one, and costs no more than they are.
+func TestAFloodOfRequestsIsBoundedAndCounted(t *testing.T) {
+	t.Parallel()
+	used := refused("pip", "api7.example.com", 443, "GET", "/used")
+	used.Allowed, used.Code = true, ""
+	entries := []eventlog.Entry{}
+	for i := range 9_000 {
+		host, port := "api"+strconv.Itoa(i%20)+".example.com", uint16(1+i)
+		path := "/" + strings.Repeat("x", i%900) + strconv.Itoa(i)
+		entries = append(entries, refused("p"+strconv.Itoa(i%64), host, port, "M"+strconv.Itoa(i), path), refused("", host, port))
+	}
+	p := proposal(t, append(entries, used)...)
+	rules := proposed(p)
+	if len(rules) == 0 || len(rules) > 1000 || len(p.HCL) > 1<<20 || len(p.Notes()) > 1<<20 {
+		t.Errorf("%d rules, %d and %d bytes", len(rules), len(p.HCL), len(p.Notes()))
+	}
+	through := false
+	for _, r := range rules {
+		through = through || r.Paths[0] == "/used"
+		if r.Paths[0] == "*" {
+			t.Errorf("%+v is a tunnel, and what was inside is known", r)
+		}
+	}
+	if !through {
+		t.Error("what was let through is crowded out")
+	}
+	if !strings.Contains(p.Notes(), "beyond the 1000 requests") {
+		t.Error("nobody is told of the rest")
 	}
 }
 

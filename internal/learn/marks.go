@@ -23,13 +23,11 @@ const (
 // domain is what somebody registered, as the rules have it.
 type domain struct {
 	names int // how many rules are about it
-	total int64
 	// known: the workload names it, or something of it was let through.
 	known bool
 }
 
-// mark says of new rules why to look twice. Domains that are known, and those that are
-// asked for more, are what others are held against.
+// mark says of new rules why to look twice.
 func mark(rules []Rule) {
 	domains := make(map[string]*domain)
 	for _, r := range rules {
@@ -39,10 +37,9 @@ func mark(rules []Rule) {
 		}
 		d := domains[name]
 		d.names++
-		d.total = max(d.total, r.total())
 		d.known = d.known || !r.New || r.Allowed > 0
 	}
-	like := make(map[string][]string)
+	like, names := make(map[string][]string), slices.Sorted(maps.Keys(domains))
 	for i := range rules {
 		r := &rules[i]
 		if !r.New {
@@ -50,9 +47,9 @@ func mark(rules []Rule) {
 		}
 		own := registrable(r.Rule.Host)
 		if _, ok := like[own]; !ok {
-			like[own] = lookAlikes(own, domains)
+			like[own] = lookAlikes(own, names, domains)
 		}
-		r.Check = slices.Concat(r.unusualHost(domains), like[own], r.little())
+		r.Check = slices.Concat(r.unusualHost(domains), like[own], r.everyPath(), r.little())
 	}
 }
 
@@ -85,6 +82,14 @@ func carriesData(host string) bool {
 	return slices.ContainsFunc(strings.Split(host, "."), func(label string) bool { return len(label) >= longLabel })
 }
 
+// everyPath says that a request for the root alone brought all that is below it.
+func (r *Rule) everyPath() []string {
+	if slices.Equal(r.Rule.Paths, anything) && !slices.Equal(r.Rule.Methods, anything) {
+		return []string{"any path, since \"/\" was asked for, which no rule names more narrowly"}
+	}
+	return nil
+}
+
 // little says that nearly nobody asked.
 func (r *Rule) little() []string {
 	if r.total() == 1 && r.Allowed == 0 {
@@ -93,15 +98,14 @@ func (r *Rule) little() []string {
 	return nil
 }
 
-// lookAlikes finds a domain of another owner that this one could be taken for: one
-// that is known, or asked for more.
-func lookAlikes(own string, domains map[string]*domain) []string {
+// lookAlikes finds a domain of another owner that this one could be taken for. Where
+// neither is known, each is marked: how often one was asked for is the guest's choice.
+func lookAlikes(own string, names []string, domains map[string]*domain) []string {
 	if own == "" || domains[own].known {
 		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(domains)) {
-		d := domains[name]
-		if name != "" && name != own && (d.known || d.total > domains[own].total) && alike(own, name) {
+	for _, name := range names {
+		if name != "" && name != own && alike(own, name) {
 			return []string{"much like " + name + ", which is another"}
 		}
 	}

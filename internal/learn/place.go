@@ -116,11 +116,11 @@ func (p *Place) with(proposal Proposal) manifest.Manifest {
 	return m
 }
 
+// withRule adds a rule to lists that are the caller's own.
 func withRule(hosts []string, rules map[string]sandbox.EgressRule, r Rule) ([]string, map[string]sandbox.EgressRule) {
 	if r.Key == "" {
-		return append(slices.Clone(hosts), r.Rule.Host), rules
+		return append(hosts, r.Rule.Host), rules
 	}
-	rules = maps.Clone(rules)
 	if rules == nil {
 		rules = make(map[string]sandbox.EgressRule)
 	}
@@ -186,6 +186,8 @@ func openedLayer(of sandbox.Policy, mode sandbox.EgressMode, proposal Proposal) 
 	}
 	hosts, rules := []string{}, []string{}
 	before := of.Egress
+	of.Egress.Hosts, of.Egress.Rules = slices.Clone(before.Hosts), maps.Clone(before.Rules)
+	keys := explain.NewKeys(of.Egress.Rules)
 	for _, g := range proposal.Groups {
 		for _, r := range g.Rules {
 			if _, within := setOf([]sandbox.EgressRule{r.Rule}).Within(have); within {
@@ -194,7 +196,7 @@ func openedLayer(of sandbox.Policy, mode sandbox.EgressMode, proposal Proposal) 
 			if r.Key == "" {
 				hosts = append(hosts, egress.HCLString(r.Rule.Host)+",")
 			} else {
-				r.Key = explain.RuleKey(r.Rule.Host, of.Egress.Rules)
+				r.Key = keys.For(r.Rule.Host)
 				rules = append(rules, explain.RuleHCL(r.Key, r.Rule))
 			}
 			of.Egress.Hosts, of.Egress.Rules = withRule(of.Egress.Hosts, of.Egress.Rules, r)

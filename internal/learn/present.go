@@ -138,12 +138,12 @@ func (l *present) named(rules []learnt) []Rule {
 	for _, r := range l.rules {
 		taken[r.key] = r.rule
 	}
+	keys := explain.NewKeys(taken)
 	named := make([]Rule, len(rules))
 	for i, r := range rules {
 		named[i] = Rule{Rule: r.rule, New: true, Count: countOf(r.stats), programs: r.stats.programs}
 		if !short(r.rule) {
-			named[i].Key = explain.RuleKey(r.rule.Host, taken)
-			taken[named[i].Key] = r.rule
+			named[i].Key = keys.For(r.rule.Host)
 		}
 	}
 	return named

@@ -12,8 +12,6 @@ import (
 
 // Bounds on what is proposed and told. A person reads it.
 const (
-	// maxHosts is how many hosts are offered, those that were asked for most.
-	maxHosts = 100
 	// maxDeclined is how many destinations are listed that are not offered, and
 	// maxUnused how many rules of the workload that nothing needed.
 	maxDeclined, maxUnused = 50, 50
@@ -168,37 +166,6 @@ func (t *Tally) counted() Events {
 		AllowedUndescribed: t.undescribed.allowed, RefusedUndescribed: t.undescribed.denied,
 		Lost: t.lost, First: t.first, Last: t.last,
 	}
-}
-
-// mostWanted keeps the requests to the hosts that were asked for most, of those that
-// were let through before those that were only refused.
-func mostWanted(all []*wanted) (kept []*wanted, beyond []declined) {
-	totals, through := make(map[string]int64), make(map[string]int)
-	for _, w := range all {
-		totals[w.host] = saturated(totals[w.host], w.stats.total())
-		if w.stats.allowed > 0 {
-			through[w.host] = 1
-		}
-	}
-	hosts := make([]string, 0, len(totals))
-	for host := range totals {
-		hosts = append(hosts, host)
-	}
-	slices.SortFunc(hosts, func(a, b string) int {
-		return cmp.Or(cmp.Compare(through[b], through[a]), cmp.Compare(totals[b], totals[a]), strings.Compare(a, b))
-	})
-	among := make(map[string]bool)
-	for _, host := range hosts[:min(len(hosts), maxHosts)] {
-		among[host] = true
-	}
-	for _, w := range all {
-		if among[w.host] {
-			kept = append(kept, w)
-			continue
-		}
-		beyond = append(beyond, declined{w.request, requestText(w.request), "it is beyond the " + itoa(maxHosts) + " hosts that were asked for most", w.stats})
-	}
-	return kept, beyond
 }
 
 // grouped puts rules together by the programs that need them.

@@ -142,11 +142,11 @@ func readable(s *seen) (egress.Request, string) {
 	return egress.Request{Host: name, Addr: addr, Port: s.port, Method: s.method, Path: s.path}, ""
 }
 
-// privateDomains are those whose names lead nowhere in public: RFC 6761, 6762, 7686,
-// 8375 and 9476, and what ICANN keeps for private use. A name never opens a private
-// address, so that a rule for one of them would open nothing. The metadata service of
-// a cloud is among them.
-var privateDomains = []string{"internal", "local", "home.arpa", "onion", "invalid", "alt"}
+// privateDomains are those whose names lead nowhere in public, beside what is always
+// refused: RFC 6762 and 8375, and what ICANN keeps for private use. A name never opens
+// a private address, so that a rule for one of them would open nothing. The metadata
+// service of a cloud is among them.
+var privateDomains = []string{"internal", "local", "home.arpa"}
 
 // closedToRules says why no rule could ever let a request through.
 func closedToRules(r egress.Request) string {
@@ -178,14 +178,14 @@ func closedToRules(r egress.Request) string {
 // name says the request as a rule would, or why no rule can. A rule with any method
 // or any path is no answer to a request that chose to be unspeakable.
 func (w *wanted) name(s *seen) string {
-	rule := egress.AdditionFor(w.request).Rule
-	w.host, w.method, w.path = rule.Host, rule.Methods[0], rule.Paths[0]
+	add := egress.AdditionFor(w.request)
+	w.host, w.method, w.path = add.Rule.Host, add.Rule.Methods[0], add.Rule.Paths[0]
 	switch {
 	case w.connection():
 		return ""
 	case w.method == "*":
 		return "no rule can name the method " + sandbox.Echo(s.method) + ", and one for any method is not learnt from it"
-	case w.path == "*" && s.path != "/":
+	case add.Unnamed != "" || s.path == "":
 		return "no rule can name its path, which is long or could be read as another, and one for any path is not learnt from it"
 	default:
 		return ""

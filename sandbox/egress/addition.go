@@ -16,11 +16,15 @@ type Addition struct {
 	// Short reports that the host alone says as much: it goes into egress_hosts,
 	// and otherwise the rule into egress_rules.
 	Short bool
+	// Unnamed is what of the request no rule can name, "method" or "path", and empty
+	// where there is neither. The rule admits any in its place: that is more than was
+	// asked for, and nothing to take from a guest, which chose how to ask.
+	Unnamed string
 }
 
 // AdditionFor finds the narrowest rule that admits the request. A method or a path
-// that no rule can name makes it any. What [BlockedAddress] refuses is not opened
-// by it either.
+// that no rule can name makes it any; so does the path "/", which a rule names as any
+// path. What [BlockedAddress] refuses is not opened by it either.
 func AdditionFor(r Request) Addition {
 	anything := []string{"*"}
 	rule := sandbox.EgressRule{Host: r.Host, Ports: []string{itoa(int(r.Port))}, Methods: anything, Paths: anything}
@@ -35,16 +39,45 @@ func AdditionFor(r Request) Addition {
 		_, ok := NewSet([]Rule{parsed}).Match(r)
 		return ok
 	}
+	unnamed := ""
 	narrower := rule
-	if narrower.Methods = []string{r.Method}; admits(narrower) {
+	if narrower.Methods = []string{r.Method}; NamesMethod(r.Method) && admits(narrower) {
 		rule = narrower
+	} else if r.Method != "" {
+		unnamed = "method"
 	}
 	narrower = rule
-	if narrower.Paths = []string{strings.TrimRight(r.Path, "/")}; admits(narrower) {
+	path, named := NamedPath(r.Path)
+	if narrower.Paths = []string{path}; named && admits(narrower) {
 		rule = narrower
+	} else if r.Path != "" && r.Path != "/" && unnamed == "" {
+		unnamed = "path"
 	}
 	short := r.Port == httpsPort && slices.Equal(rule.Methods, anything) && slices.Equal(rule.Paths, anything)
-	return Addition{Rule: rule, Short: short}
+	return Addition{Rule: rule, Short: short, Unnamed: unnamed}
+}
+
+// PathFlaw says why a rule with paths admits no request with this path, where readers
+// may take it for another; it is empty where it is sound.
+func PathFlaw(path string) string {
+	at, kind := pathFlaw(path)
+	if kind == pathSound {
+		return ""
+	}
+	return charAt(path, at) + " " + kind.String()
+}
+
+// NamesMethod reports whether a rule can name the method of a request and mean no
+// other by it: "*" is a legal method, and as a rule's it is any.
+func NamesMethod(method string) bool { return method != "*" && parseMethod(method) == nil }
+
+// NamedPath is the path of a request as a rule names it, and whether one can: what a
+// rule reads as anything but that very path is not it, such as "/*", which is a legal
+// path and as a rule's is any.
+func NamedPath(path string) (string, bool) {
+	text := strings.TrimRight(path, "/")
+	normal, f := parsePath(text)
+	return text, f == nil && text != "" && normal == text
 }
 
 // Key is a name for the rule in egress_rules, made of its host: an identifier of

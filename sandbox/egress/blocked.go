@@ -40,18 +40,31 @@ var blockedRanges = [...]blockedRange{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
+// blockedDomains are those of which no name leads to a host that a rule could open.
+var blockedDomains = [...]struct{ name, why string }{
+	{"localhost", "loopback"},
+	{"invalid", "a name that is never anybody's (RFC 6761 6.4)"},
+	{"onion", "a name that is never looked up in the DNS (RFC 7686)"},
+	{"alt", "a name that is never looked up in the DNS (RFC 9476)"},
+}
+
 // AlwaysBlocked reports whether a rule for the host can never take effect: all
 // that the pattern covers is refused when dialled, whatever the rules say. why
 // names the reason, such as "loopback". In a list of what must never be reached
 // such a pattern is welcome.
 //
 // Names are judged only as far as their spelling decides: localhost and
-// everything below it is loopback (RFC 6761 6.3).
+// everything below it is loopback (RFC 6761 6.3), and what is kept out of the DNS
+// for good is nobody's, so that an answer for it is a lie of whoever gives it. Names
+// that a network may have for itself, such as those below internal and local, are
+// not among them, nor are those for examples and tests.
 func (h Host) AlwaysBlocked() (why string, blocked bool) {
 	switch h.kind {
 	case hostExact, hostWildcard:
-		if h.name == "localhost" || strings.HasSuffix(h.name, ".localhost") {
-			return "loopback", true
+		for _, d := range &blockedDomains {
+			if below, ok := strings.CutSuffix(h.name, d.name); ok && (below == "" || below[len(below)-1] == '.') {
+				return d.why, true
+			}
 		}
 	case hostAddress:
 		return blockedPrefix(h.prefix)
@@ -68,6 +81,23 @@ func BlockedAddress(addr netip.Addr) (why string, blocked bool) {
 	}
 	addr = addr.WithZone("")
 	return blockedPrefix(netip.PrefixFrom(addr, addr.BitLen()))
+}
+
+// CarriedAddress is the IPv4 address that an IPv6 address carries (mapped, NAT64 under
+// 64:ff9b::/96, 6to4), and whether it carries one.
+func CarriedAddress(addr netip.Addr) (netip.Addr, bool) {
+	if !addr.Is6() {
+		return netip.Addr{}, false
+	}
+	addr = addr.WithZone("")
+	v4 := carried(netip.PrefixFrom(addr, addr.BitLen())).Addr()
+	return v4, v4.Is4()
+}
+
+// CarriesAddresses reports whether the pattern is of addresses that each carry an IPv4
+// address, see [CarriedAddress].
+func (h Host) CarriesAddresses() bool {
+	return h.kind == hostAddress && h.prefix.Addr().Is6() && carried(h.prefix).Addr().Is4()
 }
 
 func blockedPrefix(p netip.Prefix) (string, bool) {

@@ -84,8 +84,51 @@ func TestWhatIsAddedAdmitsTheRequestAndNoOtherMethodOrPath(t *testing.T) {
 		if _, ok := NewSet([]Rule{rule}).Match(r); len(findings) > 0 || !ok {
 			t.Errorf("%+v is not admitted by what is added, %s", r, rule)
 		}
+		if flawed := r.Path == "/a//b"; (add.Unnamed != "") != flawed {
+			t.Errorf("%+v: unnamed is %q", r, add.Unnamed)
+		}
 	}
 	if got := HCLString("${a} %{b}"); got != `"$${a} %%{b}"` {
 		t.Errorf("a template survives: %s", got)
+	}
+}
+
+// A path on the wire may look like a pattern, and is none.
+func TestWhatIsAddedTakesNoRequestForAPattern(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ method, path, unnamed string }{
+		{"GET", "/*", "path"},
+		{"GET", "/a/*", "path"},
+		{"GET", "/a/*/", "path"},
+		{"GET", "//", "path"},
+		{"GET", "*", "path"},
+		{"*", "/a", "method"},
+		{"*", "/*", "method"},
+		{"get", "/a", "method"},
+		{"GET", "/%41", "path"},
+		{"GET", "/%c3%a9", "path"},
+		{"GET", "/a", ""},
+		{"GET", "/a/", ""},
+		{"GET", "/", ""},
+		{"GET", "/%C3%A9", ""},
+		{"G*T", "/a", ""},
+		{"", "", ""},
+	} {
+		r := Request{Host: "api.example.com", Port: 443, Method: c.method, Path: c.path}
+		add := AdditionFor(r)
+		if add.Unnamed != c.unnamed {
+			t.Errorf("%s %s: unnamed is %q, want %q", c.method, c.path, add.Unnamed, c.unnamed)
+		}
+		if add.Unnamed != "" || c.path == "/" || c.path == "" {
+			continue
+		}
+		rule, _ := ParseRule("", add.Rule, nil)
+		for _, other := range []Request{
+			{Host: r.Host, Port: 443, Method: c.method, Path: "/admin"}, {Host: r.Host, Port: 443, Method: "DELETE", Path: c.path},
+		} {
+			if _, ok := NewSet([]Rule{rule}).Match(other); ok {
+				t.Errorf("%s %s brings %+v", c.method, c.path, other)
+			}
+		}
 	}
 }

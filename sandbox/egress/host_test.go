@@ -267,6 +267,9 @@ func TestAlwaysBlockedSaysWhichRulesNeverTakeEffect(t *testing.T) {
 		"64:ff9b::7f00:1": true, "64:ff9b::808:808": false, "2002:a9fe:a9fe::1": true, "2002:808:808::1": false, "2002::/16": false,
 		"10.0.0.0/8": false, "192.168.1.1": false, "fd00::1": false,
 		"localhost": true, "*.localhost": true, "a.localhost": true, "notlocalhost": false, "localhost.example": false,
+		"invalid": true, "observed.invalid": true, "*.invalid": true, "notinvalid": false, "observed.invalid.example": false, "*.notinvalid": false,
+		"a.onion": true, "onion.example": false, "b.a.alt": true, "alt.example": false,
+		"db.internal": false, "printer.local": false, "nas.home.arpa": false, "a.test": false, "a.example": false,
 	} {
 		h, err := ParseHost(text)
 		if err != nil {
@@ -283,5 +286,20 @@ func TestAlwaysBlockedSaysWhichRulesNeverTakeEffect(t *testing.T) {
 	}
 	if _, blocked := BlockedAddress(netip.Addr{}); !blocked {
 		t.Error("no address at all is dialled")
+	}
+}
+
+func TestAnAddressIsKnownThatAnotherCarries(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"64:ff9b::b09:909": "11.9.9.9", "2002:b09:909::1": "11.9.9.9", "::ffff:11.9.9.9": "11.9.9.9",
+		"64:ff9b:2::b09:909": "", "2003:b09:909::1": "", "11.9.9.9": "",
+	} {
+		if got, ok := CarriedAddress(netip.MustParseAddr(text)); ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%s carries %s, %t", text, got, ok)
+		}
+	}
+	if _, ok := CarriedAddress(netip.Addr{}); ok {
+		t.Error("no address carries one")
 	}
 }

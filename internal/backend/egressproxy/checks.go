@@ -76,11 +76,17 @@ func sameHost(header string, to egress.Request, standard uint16) bool {
 
 // leavesHTTP finds what would make the connection speak something else.
 func leavesHTTP(r *http.Request) string {
+	for name := range r.Header {
+		switch httphead.Folded(name) {
+		case "upgrade":
+			return "an upgrade"
+		case "http2-settings":
+			return "HTTP/2 without TLS"
+		}
+	}
 	switch {
-	case r.Header["Upgrade"] != nil, hasToken(r.Header["Connection"], "upgrade"):
+	case hasToken(r.Header["Connection"], "upgrade"):
 		return "an upgrade"
-	case r.Header["Http2-Settings"] != nil:
-		return "HTTP/2 without TLS"
 	case r.Method == http.MethodConnect:
 		return "a CONNECT inside a connection"
 	default:
@@ -100,17 +106,18 @@ func hasToken(values []string, token string) bool {
 }
 
 // overrides are the headers by which servers and frameworks take another method
-// or path than the request's own.
+// or path than the request's own. X-Forwarded-Prefix is not one: it says what stood
+// before a path, in links of the answer.
 var overrides = []string{
-	"X-Http-Method-Override", "X-Http-Method", "X-Method-Override", "X-Original-Method",
-	"X-Original-Url", "X-Original-Uri", "X-Rewrite-Url",
+	"x-http-method-override", "x-http-method", "x-method-override", "x-method", "x-original-method", "x-forwarded-method",
+	"x-original-url", "x-original-uri", "x-rewrite-url", "x-rewrite-uri", "x-override-url", "x-http-path-override", "x-forwarded-uri",
+	"x-forwarded-path", "x-envoy-original-path",
 }
 
 func overriding(h http.Header) string {
 	for name := range h {
-		canonical := http.CanonicalHeaderKey(strings.ReplaceAll(name, "_", "-"))
-		if slices.Contains(overrides, canonical) {
-			return canonical
+		if folded := httphead.Folded(name); slices.Contains(overrides, folded) {
+			return http.CanonicalHeaderKey(folded)
 		}
 	}
 	return ""
@@ -122,7 +129,7 @@ func refusedAnswer(addrs, own []netip.Addr) string {
 		if why, special := egress.SpecialAddress(addr); special {
 			return why
 		}
-		if slices.Contains(own, addr) {
+		if isOneOf(own, addr) {
 			return "the host's own address"
 		}
 	}

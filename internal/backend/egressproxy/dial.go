@@ -101,7 +101,7 @@ func (d *dialler) addresses(ctx context.Context, to destination) (addrs, via []n
 	if to.addr.IsValid() {
 		// A rule that names an address opens a private one, and no other special one:
 		// those were refused before the rules were asked.
-		if slices.Contains(own, to.addr) {
+		if isOneOf(own, to.addr) {
 			return nil, nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the host's own address")
 		}
 		addrs = []netip.Addr{to.addr}
@@ -121,6 +121,13 @@ func (d *dialler) addresses(ctx context.Context, to destination) (addrs, via []n
 	return addrs[:min(len(addrs), maxTried)], via, nil
 }
 
+// isOneOf reports whether an address is one of these, or leads to one of them by way of
+// a translation.
+func isOneOf(these []netip.Addr, addr netip.Addr) bool {
+	inner, carries := egress.CarriedAddress(addr)
+	return slices.Contains(these, addr) || carries && slices.Contains(these, inner)
+}
+
 // besideUpstream refuses the addresses of the upstream proxy, which may be in a
 // range that a rule opens: whoever speaks to it directly is admitted by its rules. It
 // gives them, so that those are dialled that were looked at, and no later answer.
@@ -131,7 +138,7 @@ func (d *dialler) besideUpstream(ctx context.Context, addrs []netip.Addr) (via [
 	if via, err = d.upstream.own(ctx); err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return slices.Contains(via, a) }) {
+	if slices.ContainsFunc(addrs, func(a netip.Addr) bool { return isOneOf(via, a) }) {
 		return nil, deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it is the upstream proxy's own address")
 	}
 	return via, nil

@@ -15,7 +15,8 @@
 // It never degrades: what cannot be judged is refused, with a code of package
 // sandbox. It reads no environment variable, uses no other proxy than the [Upstream]
 // it is given, writes no file but its socket, and logs nothing; decisions go to an
-// [egress.Observer].
+// [egress.Observer]. What net/http logs goes by package log, with bytes that a server
+// has chosen where it says more than it was asked: a program sets where that writes.
 //
 // Start with [Config], [New] and [Proxy.Serve]; [Listen] makes the socket, and a
 // [Pool] bounds what several sandboxes use together. Its parts are packages of

@@ -94,6 +94,16 @@ func TestTheGuestIsToldTheChangeThatWhySays(t *testing.T) {
 				`"change":"add to egress_rules: api = { host = \"api.example.com\", ports = [80], methods = [\"GET\"], paths = [\"/v2/x\"] }"}`,
 		},
 		{
+			absolute(goodHost, "/v2/*"), // which no rule can name: there it is a pattern
+			`{"code":"egress.denied","summary":"Request is outside the sandbox's egress rules","host":"api.example.com:80 (GET /v2/*)",` +
+				`"rule":"api","found":"a rule covers the host and not the rest"}`,
+		},
+		{
+			strings.Replace(absolute(goodHost, "/v2"), "GET", "*", 1),
+			`{"code":"egress.denied","summary":"Request is outside the sandbox's egress rules","host":"api.example.com:80 (* /v2)",` +
+				`"rule":"api","found":"a rule covers the host and not the rest"}`,
+		},
+		{
 			"CONNECT cdn.example.net:443 HTTP/1.0\r\n\r\n",
 			`{"code":"egress.denied","summary":"Request is outside the sandbox's egress rules","host":"cdn.example.net:443",` +
 				`"found":"no rule admits it","change":"add to egress_hosts: \"cdn.example.net\""}`,

@@ -37,7 +37,7 @@ func (p *Proxy) exchange(ctx context.Context, in inbound, a asked) (response *ht
 		return nil, func() {}, deny(sandbox.CodeEgressRulesChanged, statusRulesChanged, "the proxy is closed")
 	}
 	watch := newWatch(p.config.Limits.IdleTimeout, cancel)
-	var room ticket
+	var room rooms
 	done = sync.OnceFunc(func() {
 		watch.stop()
 		cancel(nil)
@@ -48,7 +48,7 @@ func (p *Proxy) exchange(ctx context.Context, in inbound, a asked) (response *ht
 	if denied != nil {
 		return nil, done, denied
 	}
-	entered, err := enter(ctx, &p.gates.requests, p.config.Limits.IdleTimeout, "requests are under way")
+	entered, err := p.room(ctx, a)
 	if err != nil {
 		return nil, done, p.failed(ctx, f.request, nil, err)
 	}
@@ -58,9 +58,10 @@ func (p *Proxy) exchange(ctx context.Context, in inbound, a asked) (response *ht
 		return nil, done, malformed("a path that cannot be read").about(f.request)
 	}
 	response, err = p.transport.RoundTrip(sent)
-	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
-		response.Body.Close()
-		err = errSwitched
+	if err == nil {
+		if err = unusable(response); err != nil {
+			response.Body.Close()
+		}
 	}
 	if err != nil {
 		source, _ := a.Body.(body)
@@ -72,7 +73,26 @@ func (p *Proxy) exchange(ctx context.Context, in inbound, a asked) (response *ht
 	return response, done, nil
 }
 
-var errSwitched = errors.New("the server changed the protocol without being asked")
+var (
+	errSwitched   = errors.New("the server changed the protocol without being asked")
+	errManyFields = errors.New("the server answered with too many header lines")
+)
+
+// unusable says why a response is not passed on.
+func unusable(r *http.Response) error {
+	fields := 0
+	for _, values := range r.Header {
+		fields += len(values)
+	}
+	switch {
+	case r.StatusCode == http.StatusSwitchingProtocols:
+		return errSwitched
+	case fields > responseFields:
+		return errManyFields
+	default:
+		return nil
+	}
+}
 
 func (t target) request(method string) egress.Request {
 	r := t.to.connection()
@@ -89,7 +109,7 @@ func (p *Proxy) admit(a asked, t target) (*egress.Rule, *denial) {
 	}
 	if how := p.checks.Leaves(a.Request); how != "" {
 		d = deny(sandbox.CodeEgressProtocolRefused, http.StatusForbidden, how)
-	} else if rule.HasMethods() || rule.HasPaths() {
+	} else if p.looksInside(rule, r) {
 		if name := p.checks.Overrides(a.Header); name != "" {
 			d = deny(sandbox.CodeEgressHeaderRefused, http.StatusForbidden, "the header "+name)
 		}
@@ -121,8 +141,8 @@ func (p *Proxy) failed(ctx context.Context, r egress.Request, b body, err error)
 	switch {
 	case errors.As(err, &unverified):
 		found = "the server's certificate is not one for this host that the host machine trusts"
-	case errors.Is(err, errSwitched):
-		found = errSwitched.Error()
+	case errors.Is(err, errSwitched), errors.Is(err, errManyFields):
+		found = err.Error()
 	case ctx.Err() != nil:
 		found = "the guest went away"
 	}

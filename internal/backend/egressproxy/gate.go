@@ -44,6 +44,27 @@ func (g *gate) enter(ctx context.Context) (ticket, error) {
 	}
 }
 
+// try enters where there is room at once.
+func (g *gate) try() (ticket, bool) {
+	select {
+	case g.all <- struct{}{}:
+	default:
+		return ticket{}, false
+	}
+	select {
+	case g.own <- struct{}{}:
+		return ticket{g.all, g.own}, true
+	default:
+	}
+	select {
+	case g.shared <- struct{}{}:
+		return ticket{g.all, g.shared}, true
+	default:
+		<-g.all
+		return ticket{}, false
+	}
+}
+
 // leave gives the room back.
 func (t ticket) leave() {
 	if t.all != nil {

@@ -12,6 +12,8 @@ type Limits struct {
 	Connections int // open from the guest, tunnels included: 512. Further ones wait to be accepted.
 	Requests    int // under way at once, streams of HTTP/2 each: 1024
 	Handshakes  int // of TLS with the guest, at once: 32
+	Multiplexed int // opened connections that speak HTTP/2: 32. Further ones are offered HTTP/1.1 only.
+	Uploads     int // of Requests, the ones with a body of unknown length or more than 16 KiB: 128
 	Lookups     int // of names, at once: 32
 	Dials       int // of servers, at once: 64
 
@@ -48,6 +50,8 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"Connections", &l.Connections, 512},
 		{"Requests", &l.Requests, 1024},
 		{"Handshakes", &l.Handshakes, 32},
+		{"Multiplexed", &l.Multiplexed, 32},
+		{"Uploads", &l.Uploads, 128},
 		{"Lookups", &l.Lookups, 32},
 		{"Dials", &l.Dials, 64},
 		{"HeaderBytes", &l.HeaderBytes, 32 << 10},
@@ -100,6 +104,8 @@ type PoolLimits struct {
 	Connections int // 4096
 	Requests    int // 8192
 	Handshakes  int // 128
+	Multiplexed int // 256
+	Uploads     int // 1024
 	Lookups     int // 256
 	Dials       int // 512
 }
@@ -109,6 +115,8 @@ func (l PoolLimits) withDefaults() (PoolLimits, error) {
 		orDefault("Connections", &l.Connections, 4096),
 		orDefault("Requests", &l.Requests, 8192),
 		orDefault("Handshakes", &l.Handshakes, 128),
+		orDefault("Multiplexed", &l.Multiplexed, 256),
+		orDefault("Uploads", &l.Uploads, 1024),
 		orDefault("Lookups", &l.Lookups, 256),
 		orDefault("Dials", &l.Dials, 512),
 	)

@@ -31,7 +31,13 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	in := inbound{layer: egress.LayerOpened, tunnel: to}
 	raw := newReplay(g.conn, append(begins.first, begins.behind...), in)
 	defer raw.Close() //nolint:errcheck // nothing more is said on it
-	conn, d := g.proxy.handshake(ctx, raw, cert)
+	protocols := []string{"h2", "http/1.1"}
+	room, ok := g.proxy.gates.multiplexed.try()
+	if !ok {
+		protocols = protocols[1:]
+	}
+	defer func() { room.leave() }()
+	conn, d := g.proxy.handshake(ctx, raw, cert, protocols)
 	if d != nil {
 		g.proxy.pace.wait(ctx)
 		g.proxy.events.deny(egress.LayerConnection, d.at(to))
@@ -41,6 +47,8 @@ func (g *guest) open(ctx context.Context, to destination) (passage, bool) {
 	if conn.ConnectionState().NegotiatedProtocol == "h2" {
 		g.proxy.streams.serve(ctx, conn, raw)
 	} else {
+		room.leave()
+		room = ticket{}
 		g.proxy.serveHTTP1(ctx, conn, in)
 		conn.Close()
 	}
@@ -62,7 +70,7 @@ func (p *Proxy) certificate(to destination) (*tls.Certificate, *denial) {
 }
 
 // handshake ends the guest's TLS.
-func (p *Proxy) handshake(ctx context.Context, raw net.Conn, cert *tls.Certificate) (*tls.Conn, *denial) {
+func (p *Proxy) handshake(ctx context.Context, raw net.Conn, cert *tls.Certificate, protocols []string) (*tls.Conn, *denial) {
 	room, err := enter(ctx, &p.gates.handshakes, p.config.Limits.HandshakeTimeout, "connections are being opened")
 	if err != nil {
 		return nil, deny(sandbox.CodeEgressProxyLimit, 0, "too many connections are being opened at once")
@@ -71,7 +79,7 @@ func (p *Proxy) handshake(ctx context.Context, raw net.Conn, cert *tls.Certifica
 	ctx, cancel := context.WithTimeout(ctx, p.config.Limits.HandshakeTimeout)
 	defer cancel()
 	conn := tls.Server(raw, &tls.Config{
-		Certificates: []tls.Certificate{*cert}, NextProtos: []string{"h2", "http/1.1"},
+		Certificates: []tls.Certificate{*cert}, NextProtos: protocols,
 		MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true,
 	})
 	if err := conn.HandshakeContext(ctx); err != nil {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/egressproxy/httphead"
 )
 
 // outgoing is the request that goes to the server. It is written anew, of what was
@@ -34,10 +37,10 @@ func outgoing(ctx context.Context, a asked, t target, w *watch) (*http.Request, 
 }
 
 // hops are the headers that are about one connection, RFC 9110 7.6.1 and what
-// proxies are told.
+// proxies are told, in the spelling of [httphead.Folded].
 var hops = []string{
-	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade",
+	"connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+	"transfer-encoding", "upgrade",
 }
 
 // stripHops removes what is about the connection that a message came by.
@@ -47,11 +50,8 @@ func stripHops(h http.Header) {
 			h.Del(strings.TrimSpace(name))
 		}
 	}
-	for _, name := range hops {
-		delete(h, name)
-	}
-	for name := range h { // HTTP/2 has these as any other header
-		if canonical := strings.ToLower(strings.ReplaceAll(name, "_", "-")); canonical == "content-length" && name != "Content-Length" || canonical == "transfer-encoding" {
+	for name := range h { // HTTP/2 has other spellings of what frames a message as any other header
+		if folded := httphead.Folded(name); slices.Contains(hops, folded) || folded == "content-length" && name != "Content-Length" {
 			delete(h, name)
 		}
 	}

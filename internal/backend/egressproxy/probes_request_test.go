@@ -117,6 +117,7 @@ func requestProbes() []probe {
 				s.rawRefused(absolute(goodHost, "/", "Connection: keep-alive, upgrade"), sandbox.CodeEgressProtocolRefused),
 				s.rawRefused(absolute(goodHost, "/", "Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"), sandbox.CodeEgressProtocolRefused),
 				s.rawRefused(absolute(goodHost, "/", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA"), sandbox.CodeEgressProtocolRefused),
+				s.rawRefused(absolute(goodHost, "/", "HTTP2_Settings: AAMAAABkAARAAAAAAAIAAAAA"), sandbox.CodeEgressProtocolRefused),
 				s.rawRefused(head("TRACE http://"+goodHost+"/ HTTP/1.1", toGood), sandbox.CodeEgressDenied),
 				s.rawAllowed(head("OPTIONS http://"+goodHost+"/ HTTP/1.1", toGood)),
 			)
@@ -151,8 +152,11 @@ func requestProbes() []probe {
 		{name: "a header that overrides method or path", rules: map[string]sandbox.EgressRule{
 			"api": rule(goodHost, "80", "GET POST", "/v1"), "evil": rule(evilHost, "80", "*", "*"),
 		}, world: twoSites, run: func(s *scene) error {
-			errs := []error{s.rawAllowed(absolute(goodHost, "/v1", "X-Http: DELETE"))}
-			for _, name := range []string{"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "X_HTTP_Method_Override", "X-Original-URL", "X-Rewrite-URL"} {
+			errs := []error{s.rawAllowed(absolute(goodHost, "/v1", "X-Http: DELETE", "X-Forwarded-For: 192.0.2.1", "X-Methods: a"))}
+			for _, name := range []string{
+				"X-HTTP-Method-Override", "x-http-method", "X-Method-Override", "X_HTTP_Method_Override", "X-Original-URL", "X-Rewrite-URL",
+				"X.HTTP.Method.Override", "X~Original!URL", "X-Method", "X-Forwarded-Method", "X-Forwarded-Uri", "X-Override-URL", "X-Http-Path-Override",
+			} {
 				errs = append(errs,
 					s.rawRefused(absolute(goodHost, "/v1", name+": DELETE"), sandbox.CodeEgressHeaderRefused),
 					s.rawAllowed(absolute(evilHost, "/v1", name+": DELETE")), // where nothing is restricted, nothing is overridden
@@ -174,7 +178,7 @@ func TestServersGetWhatWasJudgedAndNothingThatWasNot(t *testing.T) {
 	}))
 	must(t, err)
 	s := newScene(t, w, setting{rules: plainRules()})
-	r, _, err := s.raw(absolute(goodHost, "/a%20b/c|d?e=%2F&f", "Connection: X-Hop", "X-Hop: a", "Proxy-Authorization: Basic c2VjcmV0", "Proxy-Connection: keep-alive", "Keep-Alive: 5", "TE: trailers, deflate", "X-End: b"))
+	r, _, err := s.raw(absolute(goodHost, "/a%20b/c|d?e=%2F&f", "Connection: X-Hop", "X-Hop: a", "Proxy-Authorization: Basic c2VjcmV0", "Proxy-Connection: keep-alive", "Keep-Alive: 5", "TE: trailers, deflate", "Proxy.Authorization: a", "Keep_Alive: 5", "X-End: b"))
 	must(t, allowed("a request", r, err))
 	got := <-seen
 	if got.RequestURI != "/a%20b/c%7Cd?e=%2F&f" || got.Host != goodHost {

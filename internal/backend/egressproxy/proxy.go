@@ -101,7 +101,12 @@ const (
 	keptServers       = 64
 	keptServersEach   = 16
 	keptServerTimeout = 90 * time.Second
-	responseHead      = 256 << 10
+	responseHead      = 64 << 10
+	responseFields    = 512 // header lines
+	// Of what a server sends, and a guest does not take: of one response over HTTP/2,
+	// and of all of a connection.
+	responseReceived = 512 << 10
+	serverReceived   = 2 << 20
 )
 
 func (p *Proxy) newTransport(inside *tls.Config) *http.Transport {
@@ -120,6 +125,9 @@ func (p *Proxy) newTransport(inside *tls.Config) *http.Transport {
 		IdleConnTimeout:        keptServerTimeout,
 		MaxResponseHeaderBytes: responseHead,
 		Protocols:              protocols,
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: responseReceived, MaxReceiveBufferPerConnection: serverReceived, MaxReadFrameSize: frameBytes,
+		},
 	}
 }
 

@@ -50,10 +50,14 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 		return nil, d
 	}
 	if judge := p.config.Judge; judge != nil {
+		found := "the sandbox's egress policy does not admit it"
 		if judge.Admits(r) {
-			return new(egress.Rule), nil
+			if r.Path == "" || egress.PathFlaw(r.Path) == "" || !p.looksInside(nil, r) {
+				return new(egress.Rule), nil
+			}
+			found = "a path that readers take for another"
 		}
-		d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, "the sandbox's egress policy does not admit it")
+		d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, found)
 		d.request = r
 		return nil, d
 	}
@@ -62,14 +66,42 @@ func (p *Proxy) judge(r egress.Request) (*egress.Rule, *denial) {
 	if ok && r.Method == http.MethodTrace {
 		rule, ok = rules.traced.Match(r)
 	}
+	if ok && carriesWidely(rules.set, r) {
+		d := deny(sandbox.CodeEgressAddressRefused, http.StatusForbidden, "it carries a special IPv4 address, and the rule is about other addresses too")
+		d.request, d.rule = r, rule.Name()
+		return nil, d
+	}
 	if ok {
 		return rule, nil
 	}
 	return nil, p.unruled(rules.set, r)
 }
 
+// carriesWidely reports whether an address leads to a special IPv4 address, such as a
+// private one, and only by rules for IPv6 at large: who wrote those, did not think of
+// it. A rule for that address, or for translations, names it.
+func carriesWidely(set *egress.Set, r egress.Request) bool {
+	inner, carries := egress.CarriedAddress(r.Addr)
+	if !carries {
+		return false
+	}
+	if _, special := egress.SpecialAddress(inner); !special {
+		return false
+	}
+	return !slices.ContainsFunc(set.MatchAll(r), func(i int) bool { return set.Rule(i).Host().CarriesAddresses() })
+}
+
+// looksInside reports whether what admits a request goes by its method or its path. Of
+// a judge it is known by whether the connection as a whole is admitted as well.
+func (p *Proxy) looksInside(rule *egress.Rule, r egress.Request) bool {
+	if judge := p.config.Judge; judge != nil {
+		return !judge.Admits(egress.Request{Host: r.Host, Addr: r.Addr, Port: r.Port})
+	}
+	return rule.HasMethods() || rule.HasPaths()
+}
+
 // unruled is the denial of a request that no rule admits, with the addition that
-// would.
+// would, where one can name what was asked for.
 func (p *Proxy) unruled(set *egress.Set, r egress.Request) *denial {
 	d := deny(sandbox.CodeEgressDenied, http.StatusForbidden, "no rule admits it")
 	d.request = r
@@ -77,6 +109,9 @@ func (p *Proxy) unruled(set *egress.Set, r egress.Request) *denial {
 		d.rule, d.found = near.Name(), "a rule covers the host and not the rest"
 	}
 	add := egress.AdditionFor(r)
+	if add.Unnamed != "" {
+		return d // what would admit it is more than was asked for
+	}
 	attribute := "egress_rules"
 	if add.Short {
 		attribute = "egress_hosts"

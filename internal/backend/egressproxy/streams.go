@@ -25,8 +25,14 @@ type streams struct {
 	ended  chan struct{}
 }
 
-// maxStreams is how many requests one connection has under way.
-const maxStreams = 128
+// Bounds on what one connection holds: requests under way, each with a head of at most
+// HeaderBytes, and what has come of their bodies and is not yet sent on.
+const (
+	maxStreams       = 64
+	streamReceived   = 64 << 10
+	multiplexedBytes = 256 << 10
+	frameBytes       = 16 << 10
+)
 
 func newStreams(p *Proxy) *streams {
 	protocols := new(http.Protocols)
@@ -34,11 +40,16 @@ func newStreams(p *Proxy) *streams {
 	s := &streams{proxy: p, conns: newHandoff(), ended: make(chan struct{})}
 	s.server = &http.Server{
 		Handler: s, Protocols: protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, WriteByteTimeout: p.config.Limits.IdleTimeout},
-		ReadHeaderTimeout: p.config.Limits.HeaderTimeout,
-		IdleTimeout:       p.config.Limits.KeepTimeout,
-		MaxHeaderBytes:    p.config.Limits.HeaderBytes,
-		ErrorLog:          log.New(io.Discard, "", 0),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, WriteByteTimeout: p.config.Limits.IdleTimeout,
+			MaxReceiveBufferPerConnection: multiplexedBytes, MaxReceiveBufferPerStream: streamReceived, MaxReadFrameSize: frameBytes,
+		},
+		// OPTIONS * is a request like any other, and is judged.
+		DisableGeneralOptionsHandler: true,
+		ReadHeaderTimeout:            p.config.Limits.HeaderTimeout,
+		IdleTimeout:                  p.config.Limits.KeepTimeout,
+		MaxHeaderBytes:               p.config.Limits.HeaderBytes,
+		ErrorLog:                     log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			if opened, ok := conn.(*tls.Conn); ok {
 				return context.WithValue(ctx, replayKey{}, opened.NetConn())

@@ -82,6 +82,8 @@ type EgressBounds struct {
 	Connections int // open from guests: 4096
 	Requests    int // under way: 8192
 	Handshakes  int // of TLS that is opened: 128
+	Multiplexed int // of these, the ones that speak HTTP/2: 256; others are offered HTTP/1.1
+	Uploads     int // requests with a long body, or one of unknown length: 1024
 	Lookups     int // of names: 256
 	Dials       int // of servers: 512
 }

@@ -34,7 +34,8 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 	}
 	var err error
 	o.pool, err = egressproxy.NewPool(egressproxy.PoolLimits{
-		Connections: b.Connections, Requests: b.Requests, Handshakes: b.Handshakes, Lookups: b.Lookups, Dials: b.Dials,
+		Connections: b.Connections, Requests: b.Requests, Handshakes: b.Handshakes, Multiplexed: b.Multiplexed,
+		Uploads: b.Uploads, Lookups: b.Lookups, Dials: b.Dials,
 	})
 	if err != nil {
 		return o, err

@@ -35,7 +35,7 @@ var flawTexts = [...]string{
 	FlawLengthAndChunks: "Content-Length beside Transfer-Encoding",
 	FlawLength:          "a Content-Length that is not one decimal number",
 	FlawEncoding:        "a Transfer-Encoding other than one chunked",
-	FlawSpelling:        "a Content-Length or Transfer-Encoding spelt with an underscore",
+	FlawSpelling:        "a Content-Length or Transfer-Encoding in another spelling",
 }
 
 // String says what is wrong: "two Host headers".

@@ -47,7 +47,7 @@ const MaxFields = 256
 //     one space between them;
 //   - at most one Host, one Content-Length of decimal digits alone, and one
 //     Transfer-Encoding that is chunked, never both of the last two, and neither
-//     in a spelling with "_" for "-", which some servers take for it.
+//     in a spelling that some servers take for it, such as with "_" for "-".
 func Check(head []byte) Flaw {
 	lines, ok := bytes.CutSuffix(head, []byte("\r\n\r\n"))
 	if !ok {
@@ -115,8 +115,8 @@ func (s *seen) field(line []byte) Flaw {
 		return FlawField
 	}
 	value = bytes.Trim(value, " \t")
-	canonical := canonical(name)
-	if framing[canonical] && bytes.IndexByte(name, '_') >= 0 {
+	canonical := Folded(string(name))
+	if framing[canonical] && !bytes.EqualFold(name, []byte(canonical)) {
 		return FlawSpelling
 	}
 	switch canonical {
@@ -135,9 +135,16 @@ func (s *seen) field(line []byte) Flaw {
 // framing are the headers that say where a message ends.
 var framing = map[string]bool{"content-length": true, "transfer-encoding": true}
 
-// canonical is the name as the most lenient of servers compares it.
-func canonical(name []byte) string {
-	return strings.ReplaceAll(strings.ToLower(string(name)), "_", "-")
+// Folded is the name of a header as the most lenient of servers compares it: those
+// that hand headers on as variables have one byte for all that is no letter and no
+// digit (RFC 3875 4.1.18), which here is "-".
+func Folded(name string) string {
+	return strings.Map(func(c rune) rune {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			return c
+		}
+		return '-'
+	}, strings.ToLower(name))
 }
 
 func (s *seen) whole() Flaw {
