@@ -24,7 +24,11 @@ func TestWhoMayNotReadARMIsToldOnceAndAtOnce(t *testing.T) {
 			w := servedWorld(t)
 			must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 			w.misbehave("status=403,op=group.get")
-			cfg, err := w.provider.emulated(acasapi.Config{DataEndpoint: w.acas["endpoint"].(string), Clock: w.provider.clock}, map[string]string{"ca_file": "ca.pem"})
+			endpoint, ok := w.acas["endpoint"].(string)
+			if !ok {
+				t.Fatal("no endpoint")
+			}
+			cfg, err := w.provider.emulated(acasapi.Config{DataEndpoint: endpoint, Clock: w.provider.clock}, map[string]string{"ca_file": "ca.pem"})
 			if err != nil {
 				t.Fatal(err)
 			}
