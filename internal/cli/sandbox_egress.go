@@ -11,10 +11,6 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
-// egressUnclear is the word for every policy that can be read in more than one way.
-// Nothing may rest on the word alone.
-const egressUnclear = "unclear"
-
 // egressRow is what a sandbox may reach, in a word.
 type egressRow struct {
 	Mode string `json:"mode"`
@@ -34,10 +30,8 @@ func (e egressRow) String() string {
 // egressOf reads what the service says holds. No policy is no restriction.
 func egressOf(doc wire.Sandbox) egressRow {
 	reading := acasegress.ReadSandbox(doc)
-	if findings := reading.Findings(); len(findings) > 0 {
-		return egressRow{Mode: egressUnclear, Because: findings[0].Found}
-	}
-	row := egressRow{Mode: reading.Mode().String()}
+	var row egressRow
+	row.Mode, row.Because = reading.Word()
 	if reading.Mode() == sandbox.EgressAllowlist {
 		row.Rules = reading.Allows()
 	}

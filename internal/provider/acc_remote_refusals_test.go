@@ -168,10 +168,11 @@ resource "sandbox_snapshot" "copy" {
   sandbox_id = data.sandbox_sandboxes.all.sandboxes[0].id
 }
 output "egress" { value = data.sandbox_sandboxes.all.sandboxes[0].egress_default }
+output "reach" { value = data.sandbox_sandboxes.all.sandboxes[0].egress }
 output "none" { value = length(data.sandbox_sandboxes.none.sandboxes) }
 `})
 			out := tf.apply(t)
-			wants(t, out, `egress = "Allow"`, "none = 0")
+			wants(t, out, `egress = "Allow"`, `reach = "unrestricted"`, "none = 0")
 			tf.empty(t)
 			objectLife{address: "sandbox_snapshot.copy"}.reimport(t, tf)
 			for s, err := range g.Snapshots(context.Background(), nil) {

@@ -11,6 +11,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/operate"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasegress"
 )
 
 func newSandboxesData() datasource.DataSource {
@@ -45,7 +46,9 @@ func sandboxesSchema() schema.Schema {
 					"created_at":         given("When the service made it, in RFC 3339; null where it does not say."),
 					"owned":              schema.BoolAttribute{Computed: true, MarkdownDescription: "Whether it carries the marker of this product, so that a host of it made the sandbox."},
 					"labels":             schema.MapAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "All labels that the sandbox carries."},
-					"egress_default":     given("What happens to requests that no rule admits: `Deny`, or `Allow`, which is the service's own default."),
+					"egress":             given("What the sandbox may reach, all that the service shows of it taken together: `closed`, `allowlist`, `unrestricted`, or `unclear` where it can be read in more than one way."),
+					"egress_because":     given("Why `egress` is `unclear`; null otherwise."),
+					"egress_default":     given("The policy's word on requests that no rule admits: `Deny`, or `Allow`, which is the service's own default. It is not what holds: a rule may admit everything, and a sandbox may go around the proxy."),
 					"egress_inspection":  given("How far the service looks into requests: `Full`, or less; null where it does not say."),
 					"egress_enforcement": given("Whether the rules hold or are only watched, in the service's word; null where it does not say."),
 				}},
@@ -57,7 +60,8 @@ func sandboxesSchema() schema.Schema {
 func sandboxTypes() map[string]attr.Type {
 	return map[string]attr.Type{
 		"id": types.StringType, "state": types.StringType, "created_at": types.StringType, "owned": types.BoolType,
-		"labels":         types.MapType{ElemType: types.StringType},
+		"labels": types.MapType{ElemType: types.StringType},
+		"egress": types.StringType, "egress_because": types.StringType,
 		"egress_default": types.StringType, "egress_inspection": types.StringType, "egress_enforcement": types.StringType,
 	}
 }
@@ -92,9 +96,11 @@ func sandboxValue(doc wire.Sandbox) attr.Value {
 	if doc.EgressPolicy != nil {
 		egress = *doc.EgressPolicy
 	}
+	mode, because := acasegress.ReadSandbox(doc).Word()
 	return types.ObjectValueMust(sandboxTypes(), map[string]attr.Value{
 		"id": types.StringValue(doc.ID), "state": types.StringValue(doc.State), "created_at": created,
 		"owned": types.BoolValue(operate.Ours(doc.Labels)), "labels": mapFrom(types.MapNull(types.StringType), doc.Labels),
+		"egress": types.StringValue(mode), "egress_because": plainText(because),
 		"egress_default": plainText(egress.DefaultAction), "egress_inspection": plainText(egress.TrafficInspection),
 		"egress_enforcement": plainText(egress.EnforcementMode),
 	})

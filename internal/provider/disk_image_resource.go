@@ -66,8 +66,10 @@ func (diskImageKind) create(ctx context.Context, h *home, plan, config *diskImag
 	if token == "" {
 		token = config.RegistryTokenWO.ValueString()
 	}
-	found, err := operate.Import{Body: plan.body(token), Marker: a.creation.Mark, ReplaceFailed: true, Wait: a.wait}.Run(ctx, group)
+	found, err := operate.Import{Body: plan.body(token), Marker: a.creation.Mark, ReplaceOwnFailed: true, Wait: a.wait}.Run(ctx, group)
 	switch {
+	case err != nil && found.Existed && wire.SameState(found.Image.State(), wire.ImageFailed):
+		return false, adviseFailedImage(plan, found.Image, err)
 	case err == nil && found.Existed:
 		return false, imageExists(plan, found.Image.ID, secondImage) // another import was first
 	case found.Image.ID == "" || found.Existed:
@@ -75,6 +77,19 @@ func (diskImageKind) create(ctx context.Context, h *home, plan, config *diskImag
 	}
 	plan.take(found.Image)
 	return true, err
+}
+
+// adviseFailedImage says what to do about an image whose build failed and that nothing
+// of ours made: it may be somebody's evidence.
+func adviseFailedImage(m *diskImageModel, image wire.Image, err error) error {
+	r := sandbox.RefusalOf(err)
+	if r == nil {
+		return err
+	}
+	f := r.Finding
+	f.Path = sandbox.Path("image")
+	f.Remedy = "delete " + childID(m.Group, "diskimages", image.ID).ValueString() + ", which somebody else made, or ask who did"
+	return f.Refusal(r.Err)
 }
 
 const secondImage = "If it is the one that this resource replaces, remove create_before_destroy: a group has one image of a reference"
@@ -97,6 +112,9 @@ func (diskImageKind) read(ctx context.Context, h *home, m *diskImageModel) error
 		return err
 	}
 	m.take(image)
+	if wire.SameState(image.State(), wire.ImageFailed) {
+		return &spoiledError{object: "disk image " + sandbox.Echo(image.ID), why: image.Why()}
+	}
 	return nil
 }
 

@@ -25,6 +25,8 @@ func diskImageSchema() schema.Schema {
 			"There is at most one image of a reference in a group: the service's other clients refuse a reference with two, or take the first they find. " +
 			"So an image that exists already is not made a second time, and one that is replaced is deleted before its successor is made; " +
 			"`create_before_destroy` is refused by the service's own list while the reference stays the same.\n\n" +
+			"An image that the service calls failed is taken for gone, and the next apply makes another one. That an image has expired does not show here: " +
+			"the service says so only when a sandbox is started from it.\n\n" +
 			"Hand it to workloads whole, as `image = sandbox_disk_image.NAME`: its reference, digest and user travel along.",
 		Attributes: map[string]schema.Attribute{
 			"group": groupAttribute(),
@@ -50,7 +52,7 @@ func diskImageSchema() schema.Schema {
 				Optional: true, WriteOnly: true, Sensitive: true,
 				MarkdownDescription: "The password of a private registry, used for the import and kept nowhere. It needs Terraform 1.11 or OpenTofu 1.11.",
 			},
-			"managed_identity": fixedText("The identity of the group that opens the registry: its resource id, or `system`."),
+			"managed_identity": byARM(fixedText("The identity of the group that opens the registry: its resource id, or `system`.")),
 
 			"id":       schema.StringAttribute{Computed: true, MarkdownDescription: "The object's whole id, by which it is imported: `GROUP_ID/diskimages/IMAGE_ID`."},
 			"image_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The service's own id of the image."},

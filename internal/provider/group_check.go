@@ -13,7 +13,7 @@ import (
 
 // check finds names that no group has, and an identity that contradicts itself.
 func (groupKind) check(m *groupModel) []sandbox.Finding {
-	findings := groupNameFindings(m)
+	findings := append(groupNameFindings(m), checkTagMap(m.Tags)...)
 	if location := m.Location; !location.IsNull() && !location.IsUnknown() {
 		_, err := acasapi.Region(location.ValueString())
 		findings = append(findings, placedAt("location", "write the region's name", err)...)
@@ -102,8 +102,15 @@ func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 	placeGroup(h, plan)
 	if prior == nil {
 		plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, nil)
+		if strings.EqualFold(g.replaces, plan.ID.ValueString()) {
+			// Another group under the same id: what lies in it goes with the old one. An
+			// unknown id makes Terraform replace that too, in the right order.
+			plan.ID = types.StringUnknown()
+		}
 		return out
 	}
+	plan.keepSpelling(prior)
+	placeGroup(h, plan)
 	plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, prior)
 	for _, c := range []struct {
 		name          string
@@ -122,18 +129,7 @@ func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 		(plan.EnvironmentID.IsUnknown() || !strings.EqualFold(before, plan.EnvironmentID.ValueString())) {
 		out.replace = append(out.replace, path.Root("environment_id"))
 	}
-	if len(out.replace) > 0 && sameGroup(prior, plan) {
-		// Another group under the same id: what the service gives is given anew, and
-		// what lies in it goes with the old one. An unknown id makes Terraform replace
-		// that too, in the right order.
-		plan.ID = types.StringUnknown()
-		plan.PrincipalID, plan.TenantID = foreseenPrincipal(plan, nil)
-	}
 	return out
-}
-
-func sameGroup(a, b *groupModel) bool {
-	return strings.EqualFold(a.ID.ValueString(), b.ID.ValueString())
 }
 
 // fill sets what was left out to the provider's, which may not be known yet.

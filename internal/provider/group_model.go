@@ -34,6 +34,17 @@ func (m *groupModel) groupID() acasapi.GroupID {
 	return acasapi.GroupID{Subscription: m.SubscriptionID.ValueString(), ResourceGroup: m.ResourceGroup.ValueString(), Name: m.Name.ValueString()}
 }
 
+// keepSpelling leaves ids as they stand in the state where ARM takes them for the same.
+func (m *groupModel) keepSpelling(prior *groupModel) {
+	for _, id := range []struct{ to, from *types.String }{
+		{&m.SubscriptionID, &prior.SubscriptionID}, {&m.ResourceGroup, &prior.ResourceGroup}, {&m.EnvironmentID, &prior.EnvironmentID},
+	} {
+		if sameText(*id.from, *id.to, strings.EqualFold) {
+			*id.to = *id.from
+		}
+	}
+}
+
 func identityTypes() map[string]attr.Type {
 	return map[string]attr.Type{"type": types.StringType, "identity_ids": types.ListType{ElemType: types.StringType}}
 }

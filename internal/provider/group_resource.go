@@ -33,7 +33,7 @@ func (groupKind) limits() deadlines {
 	return deadlines{create: 30 * time.Minute, read: 5 * time.Minute, update: 30 * time.Minute, remove: 30 * time.Minute}
 }
 
-func (groupKind) filed(m *groupModel) string { return m.ID.ValueString() }
+func (groupKind) filed(m *groupModel) string { return m.groupID().String() }
 
 func (k groupKind) create(ctx context.Context, h *home, plan, _ *groupModel, a *attempt) (bool, error) {
 	arm, err := h.arm()

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // groupSchema is the schema of sandbox_group.
@@ -19,19 +20,19 @@ func groupSchema() schema.Schema {
 	}
 	return schema.Schema{
 		MarkdownDescription: "A sandbox group of Azure Container Apps Sandboxes: where sandboxes of a team live, with their images, volumes and secrets. " +
-			"Deleting it deletes all of these.\n\n" +
+			"Deleting it deletes all of these, and replacing it replaces those that Terraform manages.\n\n" +
 			"The id and the endpoint follow from the configuration, so the first plan knows them. " +
 			"The group lives where the provider block says: `acas` is Azure, `embedded` a local file. " +
 			"Under `embedded` a group that says nothing else lies in subscription `" + embeddedSubscription + "`, resource group `" + embeddedResourceGroup + "` and location `" + embeddedLocation + "`; under `acas` all three have to be stated, here, in the provider block or in its variables.",
 		Attributes: map[string]schema.Attribute{
-			"name":            fixedRequired("The group's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another group."),
+			"name":            byARM(fixedRequired("The group's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another group.")),
 			"subscription_id": placed("The subscription that the group lies in. The provider's when unset. Another one means another group."),
 			"resource_group":  placed("The resource group that the group lies in. The provider's when unset. Another one means another group."),
 			"location":        placed("The region, such as `westeurope`. The provider's when unset. A group cannot move: another region means another group."),
 			"environment_id":  textAttribute("The managed environment whose network the group uses, by resource id. It can be given to a group that has none; afterwards it neither changes nor goes, short of another group."),
 			"tags": schema.MapAttribute{
 				Optional: true, ElementType: types.StringType,
-				MarkdownDescription: "Tags of the Azure resource. Tags that somebody else adds show as a change.",
+				MarkdownDescription: "Tags of the Azure resource. Tags that somebody else adds show as a change. Keys that begin with `" + sandbox.ReservedLabelPrefix + "` are the product's own.",
 			},
 			"id":           givenText("The group's resource id, `/subscriptions/…/resourceGroups/…/providers/Microsoft.App/sandboxGroups/NAME`. Known in the first plan."),
 			"endpoint":     givenText("Where hosts reach the group's data plane. Known in the first plan. Under `embedded` it is a name that leads nowhere."),

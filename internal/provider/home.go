@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -34,9 +36,15 @@ type home struct {
 	open func() (acasapi.Config, error)
 
 	mu      sync.Mutex
-	clients map[string]*acasapi.Client
+	clients map[clientKey]*acasapi.Client
 	regions map[acasapi.GroupID]string
 	told    bool
+	asking  singleflight.Group
+}
+
+type clientKey struct {
+	location string
+	roleWait time.Duration
 }
 
 // known reports whether everything in the block is known.
@@ -61,25 +69,32 @@ func (h *home) usable() diag.Diagnostics {
 func (h *home) arm() (*acasapi.Client, error) { return h.client(h.location) }
 
 // client is the one client of a location.
-func (h *home) client(location string) (*acasapi.Client, error) {
+func (h *home) client(location string) (*acasapi.Client, error) { return h.clientFor(location, 0) }
+
+// prompt is a client for groups themselves that takes a 403 at its word: for questions
+// to which there is another answer.
+func (h *home) prompt() (*acasapi.Client, error) { return h.clientFor(h.location, -1) }
+
+func (h *home) clientFor(location string, roleWait time.Duration) (*acasapi.Client, error) {
+	key := clientKey{location, roleWait}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c, ok := h.clients[location]; ok {
+	if c, ok := h.clients[key]; ok {
 		return c, nil
 	}
 	cfg, err := h.open()
 	if err != nil {
 		return nil, err
 	}
-	cfg.Location = location
+	cfg.Location, cfg.RoleWait = location, roleWait
 	c, err := acasapi.New(cfg)
 	if err != nil {
 		return nil, adviseEndpoint(err)
 	}
 	if h.clients == nil {
-		h.clients = map[string]*acasapi.Client{}
+		h.clients = map[clientKey]*acasapi.Client{}
 	}
-	h.clients[location] = c
+	h.clients[key] = c
 	return c, nil
 }
 
@@ -104,14 +119,33 @@ func (h *home) region(ctx context.Context, id acasapi.GroupID) (string, error) {
 	if ok {
 		return location, nil
 	}
+	// Many objects of one group ask at once.
+	found, err, _ := h.asking.Do(id.String(), func() (any, error) { return h.askRegion(ctx, id) })
+	location, ok = found.(string)
+	switch {
+	case err == nil && ok:
+		return location, nil
+	case ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
+		return h.askRegion(ctx, id) // it was another's context that ended
+	default:
+		return "", err
+	}
+}
+
+// askRegion asks ARM. Who may not ask is told at once where the provider's location
+// stands for the answer, instead of after the wait for a role that may be new.
+func (h *home) askRegion(ctx context.Context, id acasapi.GroupID) (string, error) {
 	client, err := h.arm()
+	if h.location != "" && err == nil {
+		client, err = h.prompt()
+	}
 	if err != nil {
 		return "", err
 	}
 	group, err := client.GetGroup(ctx, id)
 	switch {
 	case errors.Is(err, sandbox.CodeServiceForbidden) && h.location != "":
-		return h.location, nil
+		group.Location = h.location
 	case err != nil:
 		return "", fmt.Errorf("ask where the group is: %w", err)
 	}

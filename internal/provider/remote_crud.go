@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
@@ -32,6 +33,7 @@ func (r *remoteResource[M]) Create(ctx context.Context, req resource.CreateReque
 	a.end(ctx, made, r.kind.header(&plan).id.ValueString(), err)
 	if made {
 		resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+		resp.Diagnostics.Append(asPlanned(req.Plan, &resp.State)...)
 		resp.Diagnostics.Append(identify(ctx, resp.Identity, r.kind.header(&plan).id)...)
 	}
 	if err != nil {
@@ -65,8 +67,14 @@ func (r *remoteResource[M]) Read(ctx context.Context, req resource.ReadRequest, 
 	resp.Diagnostics.Append(diags...)
 	bounded, cancel, _ := waiting(ctx, limit)
 	defer cancel()
-	switch gone, err := r.look(bounded, &m); {
+	gone, err := r.look(bounded, &m)
+	spoiled, useless := errors.AsType[*spoiledError](err)
+	switch {
 	case errors.Is(err, errTold):
+	case useless:
+		resp.Diagnostics.AddWarning("Object is of no use",
+			sentence(spoiled.object, '.')+" The service says that it failed: "+oneLine(spoiled.why)+". It is taken for gone, and the next apply makes another one.")
+		resp.State.RemoveResource(ctx)
 	case err != nil:
 		resp.Diagnostics.Append(problem("reading", err))
 	case gone:
@@ -111,7 +119,25 @@ func (r *remoteResource[M]) Update(ctx context.Context, req resource.UpdateReque
 		return // the state stays as it was, and the next refresh sees what holds
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, plan)...)
+	resp.Diagnostics.Append(asPlanned(req.Plan, &resp.State)...)
 	resp.Diagnostics.Append(identify(ctx, resp.Identity, r.kind.header(&plan).id)...)
+}
+
+// asPlanned keeps what was planned where the service answered otherwise: an Azure
+// Policy adds a tag, a size comes back in another unit. Terraform would call that the
+// provider's mistake and replace the object. The next refresh shows the difference.
+func asPlanned(plan tfsdk.Plan, state *tfsdk.State) diag.Diagnostics {
+	var planned, got map[string]tftypes.Value
+	if err := errors.Join(plan.Raw.As(&planned), state.Raw.As(&got)); err != nil {
+		return diag.Diagnostics{providerFault(err)}
+	}
+	for name, value := range planned {
+		if value.IsFullyKnown() {
+			got[name] = value
+		}
+	}
+	state.Raw = tftypes.NewValue(state.Raw.Type(), got)
+	return nil
 }
 
 // Delete removes the object and waits until it is gone. One that is gone already is
@@ -128,7 +154,7 @@ func (r *remoteResource[M]) Delete(ctx context.Context, req resource.DeleteReque
 	bounded, cancel, wait := waiting(ctx, limit)
 	defer cancel()
 	gone, err := r.look(bounded, &m)
-	if err == nil && !gone {
+	if _, useless := errors.AsType[*spoiledError](err); (err == nil || useless) && !gone {
 		err = r.kind.remove(bounded, r.home, &m, wait)
 	}
 	if err != nil && !errors.Is(err, errTold) {

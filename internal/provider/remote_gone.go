@@ -12,6 +12,12 @@ import (
 // errTold is a problem that another object has told already, for all.
 var errTold = errors.New("told already")
 
+// spoiledError is an object that is there and is no use to anybody: it leaves the state,
+// so that the next plan makes another one.
+type spoiledError struct{ object, why string }
+
+func (e *spoiledError) Error() string { return e.object + " is of no use: " + e.why }
+
 // look reads the object. gone is a 404 that was confirmed: the service that answers
 // "not found" may be the wrong one, or not have heard of the object yet, and what it
 // does not find would be made a second time.
@@ -54,7 +60,7 @@ func (r *remoteResource[M]) look(ctx context.Context, m *M) (gone bool, err erro
 // groupGone reports that ARM says the group does not exist. Who may not ask ARM does
 // not know, and hears of it from the group's list.
 func (h *home) groupGone(ctx context.Context, id acasapi.GroupID) (bool, error) {
-	client, err := h.arm()
+	client, err := h.prompt()
 	if err != nil {
 		return false, err
 	}
@@ -77,8 +83,12 @@ func vanished(err error) bool {
 	return said != nil && (said.Code == "ResourceNotFound" || said.Code == "ResourceGroupNotFound")
 }
 
-// refused reports an error after which nothing was made.
+// refused reports an error after which nothing was made: the request that makes was
+// turned away, and no request before it may have been carried out.
 func refused(err error) bool {
+	if acasapi.MayHaveRun(err) {
+		return false
+	}
 	for _, code := range []sandbox.Code{
 		sandbox.CodeServiceInvalid, sandbox.CodeServiceConflict, sandbox.CodeServiceForbidden, sandbox.CodeServiceUnauthenticated,
 		sandbox.CodeServiceNotFound, sandbox.CodeServiceThrottled, sandbox.CodeCredentialFailed, sandbox.CodeCredentialInvalid,

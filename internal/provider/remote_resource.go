@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -66,6 +67,9 @@ type header struct {
 type groundwork struct {
 	home  *home
 	guard *platformPolicy
+	// replaces is the id of the object in whose place a new one is planned, empty for a
+	// new one in nobody's.
+	replaces string
 }
 
 // foresight is what a plan says beyond its values.
@@ -159,7 +163,15 @@ func (r *remoteResource[M]) ModifyPlan(ctx context.Context, req resource.ModifyP
 	if w, ok := r.kind.(configReader[M]); ok {
 		w.readConfig(&plan, &config, prior)
 	}
-	seen := r.kind.foresee(&groundwork{r.home, r.guard}, prior, &plan)
+	replaces := ""
+	if prior != nil {
+		resp.Diagnostics.Append(remember(ctx, r.kind.header(prior).id.ValueString(), resp.Private)...)
+	} else {
+		var diags diag.Diagnostics
+		replaces, diags = remembered(ctx, req.Private)
+		resp.Diagnostics.Append(diags...)
+	}
+	seen := r.kind.foresee(&groundwork{r.home, r.guard, replaces}, prior, &plan)
 	resp.Diagnostics.Append(refusals(seen.findings)...)
 	resp.Diagnostics.Append(warnings(seen.findings, seen.about)...)
 	if resp.Diagnostics.HasError() {

@@ -39,7 +39,7 @@ func givenText(description string) schema.StringAttribute {
 }
 
 func groupAttribute() schema.StringAttribute {
-	return fixedRequired("The group that it lies in, by resource id: `sandbox_group.NAME.id`. Another group means another object.")
+	return byARM(fixedRequired("The group that it lies in, by resource id: `sandbox_group.NAME.id`. Another group means another object."))
 }
 
 func idAttribute(form string) schema.StringAttribute {
@@ -129,10 +129,7 @@ func checkLabelMap(labels types.Map) []sandbox.Finding {
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		at := sandbox.FieldPath{sandbox.Attr("labels"), sandbox.MapKey(key)}
 		if strings.HasPrefix(key, sandbox.ReservedLabelPrefix) {
-			findings = append(findings, sandbox.Finding{
-				Code: sandbox.CodeInvalidText, Path: at, Found: "a key that begins with " + sandbox.ReservedLabelPrefix,
-				Required: "keys of your own: ownership rests on these", Remedy: "choose another key",
-			})
+			findings = append(findings, reservedKey(at))
 		} else if err := (wire.Labels{key: texts[key]}).Check(); err != nil {
 			findings = append(findings, sandbox.Finding{
 				Code: sandbox.CodeInvalidText, Path: at, Found: err.Error(),
@@ -141,6 +138,24 @@ func checkLabelMap(labels types.Map) []sandbox.Finding {
 		}
 	}
 	return findings
+}
+
+// checkTagMap finds tags that the product puts there itself, and so would not show.
+func checkTagMap(tags types.Map) []sandbox.Finding {
+	var findings []sandbox.Finding
+	for _, key := range slices.Sorted(maps.Keys(tags.Elements())) {
+		if strings.HasPrefix(key, sandbox.ReservedLabelPrefix) {
+			findings = append(findings, reservedKey(sandbox.FieldPath{sandbox.Attr("tags"), sandbox.MapKey(key)}))
+		}
+	}
+	return findings
+}
+
+func reservedKey(at sandbox.FieldPath) sandbox.Finding {
+	return sandbox.Finding{
+		Code: sandbox.CodeInvalidText, Path: at, Found: "a key that begins with " + sandbox.ReservedLabelPrefix,
+		Required: "keys of your own: ownership rests on these", Remedy: "choose another key",
+	}
 }
 
 // checkGroup finds a group that is none.

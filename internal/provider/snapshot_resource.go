@@ -115,7 +115,7 @@ func (k snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotMode
 // missingSource says of a sandbox that is not there that it is the one to copy.
 func missingSource(id string, err error) error {
 	r := sandbox.RefusalOf(err)
-	if r == nil || r.Code != sandbox.CodeServiceNotFound {
+	if r == nil || r.Code != sandbox.CodeServiceNotFound || acasapi.MayHaveRun(err) {
 		return err
 	}
 	f := r.Finding

@@ -37,8 +37,8 @@ func vnetConnectionSchema() schema.Schema {
 			"**What the subnet reaches, an attached sandbox may reach**: a workload's egress rules are about the service's own proxy.",
 		Attributes: map[string]schema.Attribute{
 			"group":     groupAttribute(),
-			"name":      fixedRequired("The connection's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another connection."),
-			"subnet_id": fixedRequired("The subnet, by resource id. It has to be delegated to `Microsoft.App/environments`. Another subnet means another connection."),
+			"name":      byARM(fixedRequired("The connection's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another connection.")),
+			"subnet_id": byARM(fixedRequired("The subnet, by resource id. It has to be delegated to `Microsoft.App/environments`. Another subnet means another connection.")),
 			"id":        idAttribute("GROUP_ID/vnetConnections/NAME"),
 		},
 	}

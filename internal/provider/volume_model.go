@@ -2,6 +2,7 @@ package provider
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -37,10 +38,10 @@ func volumeSchema() schema.Schema {
 			"group":                groupAttribute(),
 			"name":                 fixedRequired("The volume's name: " + wire.SegmentGrammar() + ". Another name means another volume."),
 			"type":                 fixedRequired("What it is: `" + strings.Join(volumeKinds(), "`, `") + "`. A `" + wire.VolumeDisk + "` is attached to one sandbox at a time, and an `" + wire.VolumeBlobByo + "` is a storage container of yours. Another type means another volume."),
-			"size":                 fixedText("The size of a `" + wire.VolumeDisk + "`, such as `8Gi`. Another size means another volume."),
+			"size":                 fixedApartFrom(fixedText("The size of a `"+wire.VolumeDisk+"`, such as `8Gi`. Another size means another volume."), sameSize),
 			"labels":               labelsAttribute(" They change in place."),
-			"storage_container_id": fixedText("The storage container of an `" + wire.VolumeBlobByo + "`, by resource id. Another one means another volume."),
-			"managed_identity_id":  fixedText("The identity of the group that opens the container, by resource id. Another one means another volume."),
+			"storage_container_id": byARM(fixedText("The storage container of an `" + wire.VolumeBlobByo + "`, by resource id. Another one means another volume.")),
+			"managed_identity_id":  byARM(fixedText("The identity of the group that opens the container, by resource id. Another one means another volume.")),
 			"id":                   idAttribute("GROUP_ID/volumes/NAME"),
 		},
 	}
@@ -110,7 +111,7 @@ func (m *volumeModel) take(doc wire.Volume) {
 	if doc.Type != "" {
 		m.Type = types.StringValue(doc.Type)
 	}
-	if doc.Type == wire.VolumeDisk && doc.Size != "" {
+	if doc.Type == wire.VolumeDisk && doc.Size != "" && !sameSize(doc.Size, m.Size.ValueString()) {
 		m.Size = types.StringValue(doc.Size)
 	}
 	if id := doc.StorageContainerResourceID; id != "" && !strings.EqualFold(id, m.StorageContainer.ValueString()) {
@@ -120,4 +121,21 @@ func (m *volumeModel) take(doc wire.Volume) {
 		!strings.EqualFold(doc.Auth.Identity.ResourceID, m.Identity.ValueString()) {
 		m.Identity = types.StringValue(doc.Auth.Identity.ResourceID)
 	}
+}
+
+// sameSize compares sizes, whatever unit each is in: "1Gi" and "1024Mi".
+func sameSize(a, b string) bool {
+	x, okX := sizeBytes(a)
+	y, okY := sizeBytes(b)
+	return a == b || (okX && okY && x == y)
+}
+
+func sizeBytes(text string) (float64, bool) {
+	for n, unit := range []string{"Ki", "Mi", "Gi", "Ti"} {
+		if number, ok := strings.CutSuffix(text, unit); ok {
+			size, err := strconv.ParseFloat(number, 64)
+			return size * float64(int64(1)<<(10*(n+1))), err == nil
+		}
+	}
+	return 0, false
 }

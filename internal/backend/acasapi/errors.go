@@ -107,6 +107,9 @@ func refusal(code sandbox.Code, subject, found, required, remedy string) *sandbo
 // what to do, and finds what was said below.
 func (e *Error) refuse() error {
 	if r := sandbox.RefusalOf(e.Err); r != nil {
+		if e.repeated {
+			return &laterError{r}
+		}
 		return r // it says what is wrong, and the request is not it
 	}
 	r := refusal(e.Class, e.Object, e.found(), "", e.remedy())
@@ -249,6 +252,24 @@ func quoteUnless(form *regexp.Regexp, s string) string {
 		return s
 	}
 	return sandbox.Echo(s)
+}
+
+// laterError is a failure that came after something was asked for which was, or may
+// have been, done: it is about what came then.
+type laterError struct{ error }
+
+// Unwrap is the failure.
+func (e *laterError) Unwrap() error { return e.error }
+
+// MayHaveRun reports that what was asked for may have been done although err came of
+// it: the answer was lost, or an earlier one was, or what failed is a look at what had
+// been accepted. The code of err says nothing about that.
+func MayHaveRun(err error) bool {
+	if _, later := errors.AsType[*laterError](err); later {
+		return true
+	}
+	e := ErrorOf(err)
+	return e != nil && (e.repeated || e.outcome == mayHaveRun)
 }
 
 // ErrorOf is what the service said, if err came from it.

@@ -53,6 +53,8 @@ func (m making[T]) run(ctx context.Context) (T, error) {
 		}
 		lost := ErrorOf(err)
 		switch {
+		case try > 1 && lost != nil && lost.outcome == turnedAway && lost.Status != http.StatusTooManyRequests:
+			return none, &laterError{err} // an earlier request may be slow rather than lost
 		case lost == nil || (lost.outcome != mayHaveRun && lost.Status != http.StatusTooManyRequests):
 			return none, err
 		case ctx.Err() != nil:

@@ -43,7 +43,7 @@ func (c *Client) poll(ctx context.Context, w Wait, p polling, look func(context.
 	for try := 1; ; try++ {
 		done, state, err := look(ctx)
 		if err != nil {
-			return err
+			return &laterError{err}
 		}
 		elapsed := c.cfg.Clock.Now().Sub(began)
 		if w.Progress != nil {

@@ -52,6 +52,15 @@ func (r Reading) Mode() sandbox.EgressMode {
 	}
 }
 
+// Word is the mode for people, and "unclear" with the reason for every policy that can
+// be read in more than one way. Nothing may rest on the word alone.
+func (r Reading) Word() (mode, because string) {
+	if findings := r.Findings(); len(findings) > 0 {
+		return "unclear", findings[0].Found
+	}
+	return r.Mode().String(), ""
+}
+
 // Allows is how many rules let something out.
 func (r Reading) Allows() int { return r.allows }
 

@@ -27,6 +27,9 @@ type Import struct {
 	NoWait bool
 	// ReplaceFailed removes images of the reference whose build failed.
 	ReplaceFailed bool
+	// ReplaceOwnFailed removes them where each carries the marker of this product, and
+	// nothing of anybody else's.
+	ReplaceOwnFailed bool
 	// Wait is for the build.
 	Wait acasapi.Wait
 	// Told, where it is not nil, hears which image it is as soon as that is known, and
@@ -99,7 +102,8 @@ func (i Import) find(ctx context.Context, g *acasapi.Group) (Imported, error) {
 		return Imported{}, i.conflict("it has "+names(usable), "one disk image of a reference",
 			"delete all but one: the service's other clients refuse such a reference or take the first image they find")
 	}
-	if len(broken) > 0 && !i.ReplaceFailed {
+	foreign := slices.ContainsFunc(broken, func(image wire.Image) bool { return !Ours(image.Labels) })
+	if len(broken) > 0 && !i.ReplaceFailed && (!i.ReplaceOwnFailed || foreign) {
 		return Imported{Image: broken[0], Existed: true, Log: broken[0].Why()}, &sandbox.Refusal{Finding: sandbox.Finding{
 			Code: sandbox.CodeServiceFailed, Subject: i.object(), Found: "a build of it failed before and its image is still there: " + names(broken),
 			Required: "one disk image of a reference",
