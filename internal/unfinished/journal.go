@@ -2,16 +2,13 @@ package unfinished
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 // Creation is one object that a process set out to make.
@@ -35,12 +32,12 @@ const keep = 7 * 24 * time.Hour
 // Journal is what the processes that share a folder set out to make. A nil journal
 // remembers nothing. It is safe for concurrent use.
 type Journal struct {
-	dir    string
-	parent int
-	now    func() time.Time
+	dir, keys string
+	parent    int
+	now       func() time.Time
 
 	mu  sync.Mutex
-	own *bbolt.DB
+	own *page
 	// left is what ended processes left, by mark, as it was last looked for.
 	left    map[string]leftover
 	scanned bool
@@ -53,13 +50,31 @@ type leftover struct {
 	file string
 }
 
-// New names the folder and touches nothing. parent is the process that started this
-// one: files of its other children are never waited for.
-func New(dir string, parent int, now func() time.Time) *Journal {
-	return &Journal{dir: dir, parent: parent, now: now}
+// New names the folder and touches nothing. keys is a folder outside of what others
+// write to, where the user's key lies or is made; without one nothing is written down
+// and nothing taken. parent is the process that started this one: files of its other
+// children are never waited for.
+func New(dir, keys string, parent int, now func() time.Time) *Journal {
+	return &Journal{dir: dir, keys: keys, parent: parent, now: now}
 }
 
-var creations = []byte("creations")
+// signer signs for this folder, by the name that it goes by from here: a link in the
+// working directory does not make another one's lines count.
+func (j *Journal) signer(create bool) (signer, error) {
+	place := j.dir
+	if !filepath.IsAbs(place) {
+		wd, err := os.Getwd()
+		if err != nil {
+			return signer{}, err
+		}
+		if wd, err = filepath.EvalSymlinks(wd); err != nil {
+			return signer{}, err
+		}
+		place = filepath.Join(wd, place)
+	}
+	key, err := readKey(j.keys, create)
+	return signer{key: key, place: place}, err
+}
 
 // Begin writes down a creation before the service is asked for it.
 func (j *Journal) Begin(c Creation) error {
@@ -88,30 +103,25 @@ func (j *Journal) Drop(mark string) error {
 	if j.own == nil {
 		return nil
 	}
-	return j.own.Batch(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Delete([]byte(mark)) })
+	_, err := j.own.forget(mark)
+	return err
 }
 
 // write opens this process' own file with the first creation.
 func (j *Journal) write(c Creation) error {
 	if j.own == nil {
-		if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		by, err := j.signer(true)
+		if err != nil {
 			return err
 		}
-		name := filepath.Join(j.dir, strconv.Itoa(j.parent)+"-"+c.Mark+suffix)
-		db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: patience})
-		if err != nil {
-			return fmt.Errorf("open %s: %w", name, err)
+		if err := privateDir(j.dir); err != nil {
+			return err
 		}
-		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists(creations); return err }); err != nil {
-			return errors.Join(err, db.Close())
+		if j.own, err = newPage(filepath.Join(j.dir, strconv.Itoa(j.parent)+"-"+rand.Text()+suffix), by); err != nil {
+			return err
 		}
-		j.own = db
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return j.own.Update(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Put([]byte(c.Mark), text) })
+	return j.own.add(record{Creation: c})
 }
 
 // patience bounds the wait for processes that are about to end.
@@ -157,11 +167,11 @@ func (j *Journal) take(object string, again bool) (c Creation, found, busy bool,
 		if err := j.write(l.Creation); err != nil {
 			return Creation{}, false, busy, err
 		}
-		if there, err := remove(l); there || err != nil {
+		if there, err := j.forgetIn(l); there || err != nil {
 			return l.Creation, there, busy, err
 		}
 		// Another process was first.
-		if err := j.own.Update(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Delete([]byte(mark)) }); err != nil {
+		if _, err := j.own.forget(mark); err != nil {
 			return Creation{}, false, busy, err
 		}
 	}
@@ -183,7 +193,7 @@ func (j *Journal) Recorded(id string) error {
 	for mark, l := range j.left {
 		if l.ID == id || l.Object == id {
 			delete(j.left, mark)
-			if _, err := remove(l); err != nil {
+			if _, err := j.forgetIn(l); err != nil {
 				return err
 			}
 		}
@@ -202,28 +212,14 @@ func (j *Journal) Close() error {
 	if j.own == nil {
 		return nil
 	}
-	name, open := j.own.Path(), 0
-	err := j.own.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(creations)
-		var made [][]byte
-		err := b.ForEach(func(mark, text []byte) error {
-			var c Creation
-			if json.Unmarshal(text, &c) == nil && c.ID == "" {
-				open++
-				return nil
-			}
-			made = append(made, mark)
-			return nil
-		})
-		for _, mark := range made {
-			err = errors.Join(err, b.Delete(mark))
+	var err error
+	for mark, c := range j.own.open {
+		if c.ID != "" {
+			_, forgot := j.own.forget(mark)
+			err = errors.Join(err, forgot)
 		}
-		return err
-	})
-	err = errors.Join(err, j.own.Close())
-	j.own = nil
-	if err == nil && open == 0 {
-		err = os.Remove(name)
 	}
+	err = errors.Join(err, j.own.close())
+	j.own = nil
 	return err
 }
