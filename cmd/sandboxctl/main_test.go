@@ -344,7 +344,7 @@ func TestFactsOfAMachineAreProbedWhenTheyAreAskedFor(t *testing.T) {
 func TestVersionNamesTheGuestsByDigest(t *testing.T) {
 	t.Parallel()
 	stdout, _, code := command(t, "version", "--json")
-	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"process", "wasm"}, keys(backends())) {
+	if code != cli.ExitAllowed || !strings.Contains(stdout, guests()["javascript"]) || !slices.Equal([]string{"acas", "process", "wasm"}, keys(backends())) {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 }

@@ -33,7 +33,7 @@ type GuestOptions struct {
 	Notice func(text string)
 }
 
-// noEngine is the engine of sandboxes that exist on paper.
+// noEngine is the engine of sandboxes with nothing inside.
 const noEngine = "none"
 
 const emulateExitHelp = `Exit codes:
@@ -63,8 +63,8 @@ Everything it knows is kept in --state, which several emulators may use at once.
 Values of secrets are sealed there with the key that lies beside it. Without --state
 it forgets everything when it ends.
 
-With --engine none sandboxes exist on paper: they are made, listed and deleted, and
-run no commands.
+With --engine none sandboxes are made, listed and deleted, and have nothing inside:
+a command or a file in one is answered 501, also to this project's own backend.
 With --engine process, on Linux, they are sandboxes of this machine with a root of
 their own: an image is this machine's programs, or what is in the OCI layout that
 --image names, and commands run as the image's user. An image whose user is not root,
@@ -126,6 +126,9 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 	if err != nil {
 		return badInput("%w", err)
 	}
+	if err := emulator.Check(ctx); err != nil {
+		return errors.Join(unusableState(config.State, err), closeBounded(ctx, emulator.Close))
+	}
 	server, err := listener.Listen(ctx, emulator, listener.Options{Address: o.listen, Names: o.names})
 	if err != nil {
 		return errors.Join(a.refuseToListen(o, err), closeBounded(ctx, emulator.Close))
@@ -141,6 +144,12 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 	}
 	<-ctx.Done()
 	return nil
+}
+
+// unusableState is a state file that the emulator could keep nothing in.
+func unusableState(path string, err error) error {
+	return badInput("--state %s: %w; name a file that an emulator made, or one that is not there yet in a directory that you may write to",
+		sandbox.Echo(path), withoutPath(err))
 }
 
 // closeBounded closes what a command started, although its context has ended.

@@ -128,6 +128,8 @@ func TestEmulateRefusesWhatItCannotServe(t *testing.T) {
 		"hosts without guests":  {[]string{"--resolve", "a.example=127.0.0.1:80"}, "--engine none"},
 		"half a host":           {[]string{"--resolve", "a.example"}, "NAME=ADDR:PORT"},
 		"half an image":         {[]string{"--image", "r.example/a:1,user"}, "user=USER"},
+		"a state of another":    {[]string{"--state", write(t, "garbage", bytes.Repeat([]byte("garbage\n"), 2048))}, "or one that is not there yet"},
+		"a state nowhere":       {[]string{"--state", "/proc/nowhere/state.db"}, "or one that is not there yet"},
 		"an empty token file":   {[]string{"--token-file", write(t, "none", nil)}, "it has no"},
 		"a missing token file":  {[]string{"--token-file", filepath.Join(t.TempDir(), "none")}, "--token-file"},
 	} {

@@ -59,7 +59,7 @@ func newGrouped(t *testing.T, uid string) *grouped {
 	if err := os.WriteFile(filepath.Join(programs, "id"), []byte("#!/bin/sh\necho "+uid+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	e := sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Exec: func(ctx context.Context, _ *sandboxtest.ACASFiles, req engine.ExecRequest) (int, error) {
+	e := sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Shell: func(ctx context.Context, _ *sandboxtest.ACASFiles, req engine.ExecRequest) (int, error) {
 		cmd := exec.CommandContext(ctx, "/bin/sh", "-c", strings.ReplaceAll(req.Args[2], sandbox.DefaultWorkDir, "/"))
 		cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 		cmd.Dir, cmd.Stdout, cmd.Stderr = "/", req.Stdout, req.Stderr

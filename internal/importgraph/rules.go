@@ -188,9 +188,9 @@ func Arrows() []Arrow {
 			Tree: "sandbox/sandboxtest",
 			Own: join(vocabulary, []string{
 				"sandbox/engine", "sandbox/backend", "sandbox/manifest", "sandbox/router", "sandbox/output",
-				"internal/conformance", "internal/backend/acasemu", "internal/backend/acasemu/listener",
+				"internal/conformance", "internal/backend/acasapi", "internal/backend/acasemu", "internal/backend/acasemu/listener",
 			}),
-			Testing: true,
+			Libraries: azure, Testing: true,
 		},
 		{
 			Tree: "internal/conformance",

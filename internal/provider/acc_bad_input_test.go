@@ -24,7 +24,7 @@ func badServices() map[string]badService {
 	return map[string]badService{
 		"wrong subscription":    {fault: "status=404,method=PUT," + groups, words: []string{"Creating sandbox group", "Check the subscription and the resource group", "service.not_found"}},
 		"wrong region":          {fault: "status=400,method=PUT," + groups, words: []string{"Service does not accept the request", "Creating sandbox group", "service.request_invalid"}},
-		"token not accepted":    {fault: "token=reject", words: []string{"Service does not accept the token", "Sign in again", "service.unauthenticated"}},
+		"token not accepted":    {fault: "token=reject", words: []string{"Service does not accept the token", "Give the token that the emulator takes", "service.unauthenticated"}},
 		"missing role":          {fault: "status=403,body=empty,method=GET," + images, words: []string{"Container Apps SandboxGroup Data Owner", "Owner and Contributor do not include it", "service.forbidden"}},
 		"missing role at ARM":   {fault: "status=403,method=PUT," + groups, words: []string{"Creating sandbox group", "such as Contributor on its resource group", "service.forbidden"}},
 		"throttled":             {fault: "status=429,retry-after=1,method=PUT," + images, words: []string{"Service asks for fewer requests", "service.throttled"}},

@@ -57,8 +57,8 @@ func groupDataSchema() schema.Schema {
 
 // askGroup reads the group and says the same of it as the resource does.
 func askGroup(ctx context.Context, h *home, m *groupDataModel) error {
-	fill(&m.SubscriptionID, h.subscription)
-	fill(&m.ResourceGroup, h.resourceGroup)
+	fill(&m.SubscriptionID, h.subscription, true)
+	fill(&m.ResourceGroup, h.resourceGroup, true)
 	id := acasapi.GroupID{Subscription: m.SubscriptionID.ValueString(), ResourceGroup: m.ResourceGroup.ValueString(), Name: m.Name.ValueString()}
 	if err := id.Check(); err != nil {
 		return err

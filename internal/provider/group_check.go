@@ -75,12 +75,24 @@ func identityFindings(m *groupModel) []sandbox.Finding {
 	return nil
 }
 
+// readConfig tells what was left out, which the provider gives or nobody does, from
+// what is not known yet.
+func (groupKind) readConfig(plan, config, _ *groupModel) {
+	for _, part := range []struct{ planned, written *types.String }{
+		{&plan.SubscriptionID, &config.SubscriptionID}, {&plan.ResourceGroup, &config.ResourceGroup}, {&plan.Location, &config.Location},
+	} {
+		if part.planned.IsUnknown() && part.written.IsNull() {
+			*part.planned = types.StringNull()
+		}
+	}
+}
+
 // foresee fills in where the group will be, and says what an identity means.
 func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 	h := g.home
-	fill(&plan.SubscriptionID, h.subscription)
-	fill(&plan.ResourceGroup, h.resourceGroup)
-	fill(&plan.Location, h.location)
+	fill(&plan.SubscriptionID, h.subscription, h.known())
+	fill(&plan.ResourceGroup, h.resourceGroup, h.known())
+	fill(&plan.Location, h.location, h.known())
 	out := foresight{about: "group " + plan.Name.ValueString()}
 	out.findings = append(out.findings, unplaced(h, plan)...)
 	if len(out.findings) > 0 {
@@ -124,10 +136,13 @@ func sameGroup(a, b *groupModel) bool {
 	return strings.EqualFold(a.ID.ValueString(), b.ID.ValueString())
 }
 
-// fill sets what was left out to the provider's.
-func fill(to *types.String, with string) {
-	if (to.IsNull() || to.IsUnknown()) && with != "" {
+// fill sets what was left out to the provider's, which may not be known yet.
+func fill(to *types.String, with string, known bool) {
+	switch {
+	case to.IsNull() && with != "":
 		*to = types.StringValue(with)
+	case to.IsNull() && !known:
+		*to = types.StringUnknown()
 	}
 }
 
@@ -145,7 +160,8 @@ func unplaced(h *home, m *groupModel) []sandbox.Finding {
 		if (part.value.IsNull() || part.value.ValueString() == "") && !part.value.IsUnknown() && h.known() {
 			findings = append(findings, sandbox.Finding{
 				Code: sandbox.CodeMissing, Path: sandbox.Path(part.name), Found: "no " + part.name + " here, in the provider block or in " + part.variable,
-				Required: "a " + part.name, Remedy: "set it here, or in the provider block acas",
+				Required: "a " + part.name,
+				Remedy:   "set " + part.name + " here, acas." + part.name + " in the provider block, or the variable " + part.variable,
 			})
 		}
 	}

@@ -21,7 +21,8 @@ func groupSchema() schema.Schema {
 		MarkdownDescription: "A sandbox group of Azure Container Apps Sandboxes: where sandboxes of a team live, with their images, volumes and secrets. " +
 			"Deleting it deletes all of these.\n\n" +
 			"The id and the endpoint follow from the configuration, so the first plan knows them. " +
-			"The group lives where the provider block says: `acas` is Azure, `embedded` a local file.",
+			"The group lives where the provider block says: `acas` is Azure, `embedded` a local file. " +
+			"Under `embedded` a group that says nothing else lies in subscription `" + embeddedSubscription + "`, resource group `" + embeddedResourceGroup + "` and location `" + embeddedLocation + "`; under `acas` all three have to be stated, here, in the provider block or in its variables.",
 		Attributes: map[string]schema.Attribute{
 			"name":            fixedRequired("The group's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another group."),
 			"subscription_id": placed("The subscription that the group lies in. The provider's when unset. Another one means another group."),

@@ -53,11 +53,12 @@ func credentialSettings() map[string]auth.Method {
 func embeddedBlock() schema.Block {
 	return schema.SingleNestedBlock{
 		MarkdownDescription: "Objects live in a local file instead of a cloud, served by an emulator inside the provider: for development and CI without an account. " +
-			"Sandboxes there run nothing. Exactly one of `embedded` and `acas` is stated where there are groups or what they hold; policies, workloads and manifests need neither.",
+			"Sandboxes there run nothing. Exactly one of `embedded` and `acas` is stated where there are groups or what they hold; policies, workloads and manifests need neither. " +
+			"A group lies in subscription `" + embeddedSubscription + "`, resource group `" + embeddedResourceGroup + "` and location `" + embeddedLocation + "` where it says nothing else.",
 		Attributes: map[string]schema.Attribute{
 			"path": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "The file, which counts from the directory that Terraform runs in. `" + defaultStatePath + "` when unset. Keep it where the Terraform state is kept: each knows nothing without the other.",
+				MarkdownDescription: "The file, which counts from the directory that Terraform runs in. `" + defaultStatePath + "` when unset. Values of secrets are sealed in it with the key in the file beside it, whose name ends in `.key`: copy both together, and keep both out of version control. Keep them where the Terraform state is kept: each knows nothing without the other.",
 			},
 			"faults": schema.ListAttribute{
 				Optional: true, ElementType: types.StringType,

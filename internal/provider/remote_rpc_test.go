@@ -141,6 +141,12 @@ func TestRemoteObjectsRefuseWhatTheServiceWould(t *testing.T) {
 			"value.invalid_text at name",
 			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"a": "b"}},
 		},
+		"secret value without a name": {
+			"sandbox_secret",
+			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"": "b"}},
+			"value.invalid_text at values",
+			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"x": "b"}},
+		},
 		"secret twice": {
 			"sandbox_secret",
 			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"a": "b"}, "values_wo": map[string]any{"a": "b"}, "values_wo_version": "1"},

@@ -64,6 +64,11 @@ func (secretKind) check(m *secretModel) []sandbox.Finding {
 	if !m.Name.IsUnknown() && !m.Name.IsNull() && !secretNameForm.MatchString(m.Name.ValueString()) {
 		find(sandbox.CodeInvalidText, "name", sandbox.Echo(m.Name.ValueString()), "3 to 64 letters, digits and hyphens", "choose another name")
 	}
+	for at, values := range map[string]types.Map{"values": m.Values, "values_wo": m.ValuesWO} {
+		if _, empty := values.Elements()[""]; empty {
+			find(sandbox.CodeInvalidText, at, "a value without a name", "a name for every value, by which rules refer to it", `write the name before the "="`)
+		}
+	}
 	switch {
 	case m.Values.IsUnknown() || m.ValuesWO.IsUnknown():
 	case !m.Values.IsNull() && !m.ValuesWO.IsNull():

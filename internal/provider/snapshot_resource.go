@@ -39,6 +39,7 @@ func snapshotSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "A copy of a running sandbox, taken when this is applied: its disk and **its memory, with whatever secrets stood there**. " +
 			"Sandboxes that are started from it begin where the copied one was.\n\n" +
+			"Under `embedded` there is no sandbox to copy, since nothing runs there.\n\n" +
 			"The copy stays when the sandbox goes. It is never taken anew by itself: to do so, replace it with `terraform apply -replace`.",
 		Attributes: map[string]schema.Attribute{
 			"group":       groupAttribute(),
@@ -106,10 +107,22 @@ func (k snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotMode
 		doc, err = source.CreateSnapshot(ctx, textsOf(plan.Labels), acasapi.Making{Marker: a.begin(ctx), Wait: a.wait})
 	}
 	if err != nil {
-		return false, err
+		return false, missingSource(plan.SandboxID.ValueString(), err)
 	}
 	plan.take(doc)
 	return true, nil
+}
+
+// missingSource says of a sandbox that is not there that it is the one to copy.
+func missingSource(id string, err error) error {
+	r := sandbox.RefusalOf(err)
+	if r == nil || r.Code != sandbox.CodeServiceNotFound {
+		return err
+	}
+	f := r.Finding
+	f.Path, f.Subject, f.Required = sandbox.Path("sandbox_id"), "a snapshot of sandbox "+sandbox.Echo(id), "a sandbox of the group that runs"
+	f.Remedy = "write the id of one that data.sandbox_sandboxes lists; the provider block embedded has none"
+	return f.Refusal(r.Err)
 }
 
 // resume looks for a copy that an earlier creation made. A copy has no name that one

@@ -35,7 +35,7 @@ func volumeSchema() schema.Schema {
 			"`lifecycle { prevent_destroy = true }` keeps a plan from doing so. One that a sandbox has attached cannot be deleted.",
 		Attributes: map[string]schema.Attribute{
 			"group":                groupAttribute(),
-			"name":                 fixedRequired("The volume's name. Another name means another volume."),
+			"name":                 fixedRequired("The volume's name: " + wire.SegmentGrammar() + ". Another name means another volume."),
 			"type":                 fixedRequired("What it is: `" + strings.Join(volumeKinds(), "`, `") + "`. A `" + wire.VolumeDisk + "` is attached to one sandbox at a time, and an `" + wire.VolumeBlobByo + "` is a storage container of yours. Another type means another volume."),
 			"size":                 fixedText("The size of a `" + wire.VolumeDisk + "`, such as `8Gi`. Another size means another volume."),
 			"labels":               labelsAttribute(" They change in place."),
@@ -53,7 +53,7 @@ func (volumeKind) check(m *volumeModel) []sandbox.Finding {
 		findings = append(findings, sandbox.Finding{Code: code, Path: sandbox.Path(at), Found: found, Required: required, Remedy: remedy})
 	}
 	if text := m.Name.ValueString(); !m.Name.IsUnknown() && !m.Name.IsNull() && wire.CheckSegment(text) != nil {
-		find(sandbox.CodeInvalidText, "name", sandbox.Echo(text)+", which "+wire.CheckSegment(text).Error(), "a name without separators and spaces", "choose another name")
+		find(sandbox.CodeInvalidText, "name", sandbox.Echo(text)+", which "+wire.CheckSegment(text).Error(), wire.SegmentGrammar(), "choose another name")
 	}
 	if m.Type.IsUnknown() || m.Type.IsNull() {
 		return findings

@@ -19,8 +19,17 @@ import (
 // zero value is the service as it was seen, taking no time over anything, with
 // guests in memory that hold files and know no commands.
 type ACASOptions struct {
-	// Exec runs a command in a guest in memory; nil is guests without commands.
+	// Exec runs a program in a guest in memory. It is given what a host asked the
+	// backend acas for: the program's words, variables, directory and input. A command
+	// that another client of the service sends comes as /bin/sh, -c and its text. A
+	// host whose policy says which users it takes asks for the programs "id -u" and
+	// "id -g" too. It must return soon after ctx ends, and an exit code of 0 to 255.
+	// Nil is guests without commands.
 	Exec func(ctx context.Context, files *ACASFiles, req engine.ExecRequest) (exitCode int, err error)
+	// Shell takes the place of Exec for tests of the service's own door: it is given
+	// every command as it arrives, as /bin/sh, -c and its text. For the backend acas it
+	// has to be a POSIX shell.
+	Shell func(ctx context.Context, files *ACASFiles, req engine.ExecRequest) (exitCode int, err error)
 	// Faults are switched on from the start, in the notation of `sandboxctl emulate`.
 	Faults []string
 	// Now tells the emulator the time; nil is the system's.
@@ -30,14 +39,24 @@ type ACASOptions struct {
 	Slow bool
 }
 
-// ACASFiles are a guest's files as its programs see them.
+// ACASFiles are a guest's files as its programs see them, with the rights of the
+// image's user. Paths are absolute. Its methods:
+//
+//   - User() string: whom programs run as; empty is root.
+//   - Read(path string) ([]byte, error): the content of a file.
+//   - Write(path string, data []byte) error: replaces a file.
+//   - Mkdir(path string) error: makes a directory and those above it.
+//   - Remove(path string) error: removes what stands there, and all in it.
+//   - Link(target, path string) error: makes a symbolic link.
+//   - Pipe(path string) error: makes a named pipe.
 type ACASFiles = memguests.View
 
 // ACAS is an emulator of Azure Container Apps Sandboxes on this machine.
 type ACAS struct {
-	// URL is both planes.
+	// URL is both planes, the Endpoint of the backend acas.
 	URL string
-	// Roots trust it.
+	// Roots trust it, as the backend's RootCAs. Its Transport may be the ACAS itself
+	// instead: then no port is used.
 	Roots *x509.CertPool
 
 	emulator *acasemu.Emulator
@@ -61,7 +80,11 @@ func StartACAS(tb testing.TB, options ...ACASOptions) *ACAS {
 	for _, given := range options {
 		o = given
 	}
-	guests := memguests.New(memguests.Options{Exec: o.Exec, Now: o.Now})
+	shell := o.Shell
+	if shell == nil && o.Exec != nil {
+		shell = programs(o.Exec)
+	}
+	guests := memguests.New(memguests.Options{Exec: shell, Now: o.Now})
 	cfg := acasemu.Config{State: filepath.Join(tb.TempDir(), "acas.db"), Guests: guests, Pace: &acasemu.Pace{}, Faults: o.Faults}
 	if o.Now != nil {
 		cfg.Clock = clock(o.Now)

@@ -63,7 +63,7 @@ func (p *plane) send(ctx context.Context, c call) (*answer, error) {
 			return a, nil
 		}
 		failure.Op, failure.Object, failure.Attempts, failure.ClientRequestID = c.op, c.object, attempt, id
-		failure.repeated = repeat.mayHaveRun
+		failure.repeated, failure.emulated, failure.loopback = repeat.mayHaveRun, !p.cloud(), p.loopback()
 		wait, again := repeat.next(ctx, attempt, failure)
 		p.observe(out, attempt, wait, failure.Status, failure.RequestID)
 		if err := ended(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -194,7 +195,18 @@ func (c *Client) Endpoint(kind wire.Plane) (endpoint string, cloud bool) {
 	if p == nil {
 		return "", false
 	}
-	return p.base.String(), p.base.Port() == "" && c.cfg.Cloud.owns(kind, strings.Split(p.base.Host, "."))
+	return p.base.String(), p.cloud()
+}
+
+// cloud reports that the plane is the service's own.
+func (p *plane) cloud() bool {
+	return p.base.Port() == "" && p.client.cfg.Cloud.owns(p.kind, strings.Split(p.base.Host, "."))
+}
+
+// loopback reports that the plane is on this machine.
+func (p *plane) loopback() bool {
+	ip := net.ParseIP(p.base.Hostname())
+	return p.base.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // detached is a context for cleaning up after ctx has ended, with a deadline of

@@ -44,6 +44,9 @@ type Error struct {
 
 	// outcome says whether the request may have been carried out.
 	outcome outcome
+	// emulated says that the endpoint is not the service's own, and loopback that it is
+	// this machine's.
+	emulated, loopback bool
 	// repeated says that an earlier attempt may have been.
 	repeated bool
 }
@@ -114,6 +117,9 @@ func (e *Error) refuse() error {
 // remedy is what to do. The two planes have roles of their own, and neither includes
 // the other's.
 func (e *Error) remedy() string {
+	if remedy := e.emulatorsRemedy(); remedy != "" {
+		return remedy
+	}
 	switch {
 	case e.Op.Operation().Plane != wire.ARM:
 	case e.Class == sandbox.CodeServiceForbidden:
@@ -122,6 +128,23 @@ func (e *Error) remedy() string {
 		return "check the subscription and the resource group; a subscription that the identity cannot see is not found either"
 	}
 	return remedies[e.Class]
+}
+
+// emulatorsRemedy is what to do about an emulator, which nobody signs in to and no
+// system trusts.
+func (e *Error) emulatorsRemedy() string {
+	switch {
+	case e.Code == wire.EmulatorState:
+		return "restore the state file and the key beside it, whose name ends in .key, from the same copy; without the key the values of secrets are lost, and to begin anew is to remove both files"
+	case !e.emulated:
+	case e.Class == sandbox.CodeServiceUnauthenticated:
+		return "give the token that the emulator takes: --emulator-token-file of sandboxctl, emulator_token in the provider block acas"
+	case e.Class == sandbox.CodeServiceUnreachable && untrusted(e.Err):
+		return "name the file that the emulator wrote with --ca-out: --ca-file of sandboxctl, ca_file in the provider block acas; it is another one after every start"
+	case e.Class == sandbox.CodeServiceUnreachable:
+		return "start the emulator, or correct the endpoint: it is the url that the emulator printed"
+	}
+	return ""
 }
 
 func (e *Error) found() string {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -215,6 +216,46 @@ func TestAServerThatCannotBeTrustedIsAskedOnce(t *testing.T) {
 	_, err := r.group(t, "g").CountSandboxes(t.Context())
 	if !errors.Is(err, sandbox.CodeServiceUnreachable) || r.events.total() != 1 || len(srv.requests()) != 0 {
 		t.Errorf("%v after %d", err, r.events.total())
+	}
+}
+
+func TestAnEmulatorsFailuresSayWhatToDoAboutAnEmulator(t *testing.T) {
+	t.Parallel()
+	nobody := httptest.NewServer(http.NotFoundHandler())
+	nobody.Close()
+	srv := newServer(t)
+	asking := func(r *rig) error {
+		_, err := r.group(t, "g").CountSandboxes(t.Context())
+		return err
+	}
+	untrusting, refused := newRig(t, srv.url, x509.NewCertPool()), newRig(t, "https"+strings.TrimPrefix(nobody.URL, "http"), x509.NewCertPool())
+	for name, c := range map[string]struct {
+		rig   *rig
+		sends int
+		says  string
+	}{
+		"a certificate of nobody's": {untrusting, 1, "--ca-file"},
+		"nobody listens":            {refused, 2, "start the emulator"},
+	} {
+		err := asking(c.rig)
+		if r := sandbox.RefusalOf(err); r == nil || r.Code != sandbox.CodeServiceUnreachable || !strings.Contains(r.Remedy, c.says) || c.rig.events.total() != c.sends {
+			t.Errorf("%s: %v after %d", name, err, c.rig.events.total())
+		}
+	}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		says   string
+	}{
+		"another token":        {http.StatusUnauthorized, `{"title":"Unauthorized"}`, "--emulator-token-file"},
+		"a state without keys": {http.StatusServiceUnavailable, `{"title":"EmulatorState","detail":"x"}`, "restore the state file"},
+	} {
+		r := srv.rig(t)
+		srv.answer(says(c.status, wire.ProblemContentType, c.body))
+		err := asking(r)
+		if refusal := sandbox.RefusalOf(err); refusal == nil || !strings.Contains(refusal.Remedy, c.says) || r.events.total() != 1 {
+			t.Errorf("%s: %v after %d", name, err, r.events.total())
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
@@ -62,7 +63,7 @@ func (r *repetition) next(ctx context.Context, attempt int, e *Error) (wait time
 		again = wait > 0 && !now.Add(wait).After(r.roleUntil)
 	case r.safe:
 		r.failed++
-		again = r.failed < maxAttempts && passing(e)
+		again = r.failed < attemptsFor(e) && passing(e)
 	}
 	// Waiting past the caller's deadline would only hide this answer behind it.
 	deadline, bounded := ctx.Deadline()
@@ -82,8 +83,20 @@ func final(err error) bool {
 	return is
 }
 
+// attemptsFor is how often a request is sent. Nothing on this machine that refused a
+// connection twice is about to begin to listen.
+func attemptsFor(e *Error) int {
+	if e.loopback && errors.Is(e.Err, syscall.ECONNREFUSED) {
+		return 2
+	}
+	return maxAttempts
+}
+
 // passing reports a failure that may be over the next time.
 func passing(e *Error) bool {
+	if e.Code == wire.EmulatorState {
+		return false
+	}
 	switch e.Status {
 	case 0:
 		return !untrusted(e.Err) && sandbox.RefusalOf(e.Err) == nil && !final(e.Err)

@@ -64,6 +64,10 @@ func New(cfg Config) (*Emulator, error) {
 	return e, nil
 }
 
+// Check opens the state file, and makes it where it is not there: whoever serves the
+// emulator learns at once that it can keep nothing.
+func (e *Emulator) Check(ctx context.Context) error { return e.store.Check(ctx) }
+
 // Fault switches a fault on; see package fault for the notation.
 func (e *Emulator) Fault(text string) error {
 	f, err := fault.Parse(text)

@@ -16,7 +16,7 @@ var _ Guests = NoGuests{}
 func nobody() error {
 	return &Unsupported{
 		Title:  "EmulatorHasNoGuests",
-		Detail: `this emulator was started with engine "none": its sandboxes exist on paper, and run no commands and hold no files; start it with an engine that runs guests`,
+		Detail: `start the emulator with --engine process: with "none" no sandbox runs commands or holds files`,
 	}
 }
 

@@ -209,9 +209,12 @@ func ownFailure(err error) *refusal {
 	if u, ok := errors.AsType[*Unsupported](err); ok {
 		return &refusal{status: http.StatusNotImplemented, code: u.Title, detail: u.Detail}
 	}
-	for _, known := range []error{store.ErrBusy, store.ErrDamaged, store.ErrNoKey} {
+	if errors.Is(err, store.ErrBusy) {
+		return &refusal{status: http.StatusServiceUnavailable, code: "EmulatorBusy", detail: store.ErrBusy.Error()}
+	}
+	for _, known := range []error{store.ErrDamaged, store.ErrKeyGone, store.ErrWrongKey, store.ErrUnusable} {
 		if errors.Is(err, known) {
-			return &refusal{status: http.StatusServiceUnavailable, code: "EmulatorState", detail: known.Error()}
+			return &refusal{status: http.StatusServiceUnavailable, code: wire.EmulatorState, detail: known.Error()}
 		}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {

@@ -30,7 +30,16 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/egress"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if role := os.Getenv(loadRoleEnv); role != "" { // one of the load's processes
+		if err := serveLoad(role, os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long a test waits for what has to happen.
 const patience = 30 * time.Second
@@ -62,6 +71,8 @@ type scene struct {
 	path   string
 	socket *Socket
 	served <-chan error // what serving ended with, where a test breaks the socket
+	// trusts is set where the proxy and its world are another process's.
+	trusts func(opened bool) *x509.CertPool
 }
 
 // lookup is a resolver that is one function.
@@ -223,8 +234,7 @@ func (s *scene) tunnel(authority string) (net.Conn, reply, error) {
 	return conn, reply{status: 200}, nil
 }
 
-// tls speaks TLS inside a tunnel. Roots are the world's, or the sandbox's where
-// opened is set.
+// tls speaks TLS inside a tunnel.
 func (s *scene) tls(authority, serverName string, opened bool, protocols ...string) (*tls.Conn, error) {
 	conn, r, err := s.tunnel(authority)
 	if err != nil {
@@ -233,19 +243,27 @@ func (s *scene) tls(authority, serverName string, opened bool, protocols ...stri
 	if conn == nil {
 		return nil, fmt.Errorf("the tunnel is refused: %d %s", r.status, r.body)
 	}
-	roots := x509.NewCertPool()
-	if opened {
-		roots.AppendCertsFromPEM(s.proxy.CAPEM())
-	} else {
-		roots = s.world.Roots()
-	}
-	config := &tls.Config{ServerName: serverName, RootCAs: roots, NextProtos: protocols}
+	config := &tls.Config{ServerName: serverName, RootCAs: s.roots(opened), NextProtos: protocols}
 	inside := tls.Client(conn, config)
 	if err := inside.Handshake(); err != nil {
 		conn.Close()
 		return nil, err
 	}
 	return inside, nil
+}
+
+// roots are the world's, or the sandbox's where opened is set.
+func (s *scene) roots(opened bool) *x509.CertPool {
+	switch {
+	case s.trusts != nil:
+		return s.trusts(opened)
+	case opened:
+		roots := x509.NewCertPool()
+		roots.AppendCertsFromPEM(s.proxy.CAPEM())
+		return roots
+	default:
+		return s.world.Roots()
+	}
 }
 
 // client is an HTTP client that goes through the proxy. Opened, it trusts the
@@ -260,13 +278,9 @@ func (s *scene) client(tb testing.TB, opened bool) *http.Client {
 	return client
 }
 
-func (s *scene) plainClient() *http.Client { return s.clientWith(s.world.Roots()) }
+func (s *scene) plainClient() *http.Client { return s.clientWith(s.roots(false)) }
 
-func (s *scene) openedClient() *http.Client {
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(s.proxy.CAPEM())
-	return s.clientWith(roots)
-}
+func (s *scene) openedClient() *http.Client { return s.clientWith(s.roots(true)) }
 
 func (s *scene) clientWith(roots *x509.CertPool) *http.Client {
 	return &http.Client{

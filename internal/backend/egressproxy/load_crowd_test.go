@@ -1,5 +1,3 @@
-//go:build linux
-
 package egressproxy
 
 import (
@@ -54,39 +52,25 @@ func loadSites(tb testing.TB, w *egressworld.World) {
 	}
 }
 
-// crowd is every sandbox but the attacker's.
+// crowd are the programs of every sandbox but the attacker's.
 type crowd struct {
 	scenes []*scene
-	seen   *tallyman
 
 	mu          sync.Mutex
 	kept, fresh []time.Duration
 	failed      error
 }
 
-func newCrowd(tb testing.TB, w *egressworld.World, pool *Pool, sandboxes int) *crowd {
-	tb.Helper()
-	c := &crowd{seen: &tallyman{}}
-	for range sandboxes {
-		c.scenes = append(c.scenes, newScene(tb, w, setting{rules: loadRules(), config: func(config *Config) {
-			config.Pool, config.Observer = pool, c.seen
-		}}))
-	}
-	return c
-}
-
 // turnOver takes what was measured since the last time.
-func (c *crowd) turnOver() (kept, fresh []time.Duration) {
+func (c *crowd) turnOver() loadAnswer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	kept, fresh, c.kept, c.fresh = c.kept, c.fresh, nil, nil
-	return kept, fresh
-}
-
-func (c *crowd) failure() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.failed
+	a := loadAnswer{Kept: c.kept, Fresh: c.fresh}
+	if c.failed != nil {
+		a.Failed = c.failed.Error()
+	}
+	c.kept, c.fresh = nil, nil
+	return a
 }
 
 // The pace of each program.

@@ -10,9 +10,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/frame"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/engine"
@@ -26,6 +26,8 @@ const (
 	maxStdin = 16 << 20
 	// maxCommand is what Linux takes as one argument, which the script is to a shell.
 	maxCommand = 128<<10 - 1
+	// killed is the least exit code of a shell that a signal ended.
+	killed = 128
 )
 
 var _ engine.Execer = (*guest)(nil)
@@ -51,7 +53,7 @@ func (g *guest) Exec(ctx context.Context, cmd engine.ExecRequest) (int, error) {
 		return 0, err
 	}
 	defer remove()
-	script := scriptOf(cmd, token, stdin)
+	script := frame.Script(frame.Program{Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, Stdin: stdin, Token: token}, maxStream+1)
 	if len(script) > maxCommand {
 		return 0, fmt.Errorf("the command is %d bytes as a script, and at most %d are taken: %w", len(script), maxCommand, engine.ErrRefused)
 	}
@@ -86,7 +88,7 @@ func (g *guest) unseen(ctx context.Context, err error) error {
 // has put a link there.
 func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (path string, remove func(), err error) {
 	if from == nil {
-		return "/dev/null", func() {}, nil
+		return frame.NoStdin, func() {}, nil
 	}
 	input, err := io.ReadAll(io.LimitReader(from, maxStdin+1))
 	switch {
@@ -95,7 +97,7 @@ func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (path s
 	case len(input) > maxStdin:
 		return "", nil, fmt.Errorf("the program's input is over %d bytes: %w", maxStdin, engine.ErrRefused)
 	case len(input) == 0:
-		return "/dev/null", func() {}, nil
+		return frame.NoStdin, func() {}, nil
 	}
 	path = "/tmp/.sandbox-in-" + token
 	if err := g.sandbox.WriteFile(ctx, path, bytes.NewReader(input), acasapi.Writing{Size: int64(len(input)), NoDirs: true}); err != nil {
@@ -110,72 +112,18 @@ func (g *guest) stdin(ctx context.Context, from io.Reader, token string) (path s
 	}, nil
 }
 
-// scriptOf is the script that runs a program. Its last line of output is the token
-// and how it went; what stands before it is the program's output, and its error
-// stream is the program's.
-func scriptOf(cmd engine.ExecRequest, token, stdin string) string {
-	argv := []string{"exec"} // in a shell of its own: it runs programs, and no word of the shell's
-	if len(cmd.Env) > 0 {
-		argv = append(append(argv, "env"), quoted(cmd.Env)...)
-	}
-	argv = append(argv, quoted(cmd.Args)...)
-	most := strconv.Itoa(maxStream + 1)
-	// 3 is where the exit code goes, 4 and 5 are the script's own streams. The
-	// program has none of them.
-	return "exec 4>&1 5>&2\n" +
-		"cd -- " + quote(cmd.Dir) + " 2>/dev/null || { echo " + token + " dir; exit; }\n" +
-		"for t in base64 head; do command -v $t >/dev/null || { echo " + token + " tools; exit; }; done\n" +
-		"rc=$({ { { (" + strings.Join(argv, " ") + ") <" + quote(stdin) + " 3>&- 4>&- 5>&-; echo $? >&3; } | head -c " + most + " | base64 >&4 3>&- 5>&-; } 2>&1 | head -c " + most + " | base64 >&5 3>&- 4>&-; } 3>&1)\n" +
-		"echo \"" + token + " $rc\"\n"
-}
-
-func quoted(words []string) []string {
-	all := make([]string, len(words))
-	for i, w := range words {
-		all[i] = quote(w)
-	}
-	return all
-}
-
-// quote makes one word of a text, for a POSIX shell. A command travels as text, so
-// bytes that are none are written by the shell's own printf.
-func quote(text string) string {
-	var word strings.Builder
-	for plain := true; text != ""; plain = !plain {
-		n := strings.IndexFunc(text, func(r rune) bool { return (r == utf8.RuneError) == plain })
-		if n < 0 {
-			n = len(text)
-		}
-		run := text[:n]
-		text = text[n:]
-		switch {
-		case run == "":
-		case plain || utf8.ValidString(run): // a replacement character is text
-			word.WriteString("'" + strings.ReplaceAll(run, "'", `'\''`) + "'")
-		default:
-			word.WriteString(`"$(printf '`)
-			for _, b := range []byte(run) {
-				fmt.Fprintf(&word, `\%03o`, b)
-			}
-			word.WriteString(`')"`)
-		}
-	}
-	if word.Len() == 0 {
-		return "''"
-	}
-	return word.String()
-}
-
 // answered reads what the script left.
 func answered(result wire.ExecResult, token string, cmd engine.ExecRequest) (int, error) {
 	before, word, found := strings.Cut(result.Stdout, token+" ")
 	word = strings.TrimSpace(word)
 	switch {
+	case !found && result.ExitCode != nil && *result.ExitCode < killed:
+		return 0, fmt.Errorf("what the image has for /bin/sh ended with %d and did not run the script that carries a program; it has to be a POSIX shell: %w", *result.ExitCode, engine.ErrRefused)
 	case !found:
 		return 0, fmt.Errorf("run a program: the guest's shell did not come to its end: %w", engine.ErrCrashed)
-	case word == "dir":
+	case word == frame.NoDir:
 		return 0, fmt.Errorf("go to %s: %w", sandbox.Echo(cmd.Dir), engine.ErrNotDirectory)
-	case word == "tools":
+	case word == frame.NoTools:
 		return 0, fmt.Errorf("the image lacks base64 or head, which carry what a program writes: %w", engine.ErrRefused)
 	}
 	code, err := strconv.ParseUint(word, 10, 8)

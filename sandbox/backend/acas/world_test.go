@@ -41,7 +41,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{began: make(chan struct{}, 1), uid: "0"}
-	w.ACAS = sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Exec: w.shell(t)})
+	w.ACAS = sandboxtest.StartACAS(t, sandboxtest.ACASOptions{Shell: w.shell(t)})
 	w.config = acas.Config{
 		Subscription: subscription, ResourceGroup: "rg", Group: "g", Endpoint: w.URL,
 		Transport: w, Credential: auth.Emulator{},

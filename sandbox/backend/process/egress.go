@@ -47,6 +47,12 @@ type EgressConfig struct {
 	// out; nil is none, whatever the environment says. It cannot stand beside Connect.
 	Upstream *EgressUpstream
 
+	// DenialsPerSecond is how many requests and connections of one sandbox are refused
+	// in a second; 0 is 2000. Further ones wait for their answer, and none is dropped:
+	// a program that asks in a loop for what it may not have holds up its own sandbox
+	// and no other.
+	DenialsPerSecond int
+
 	// Together bounds what all sandboxes use together.
 	Together EgressBounds
 }

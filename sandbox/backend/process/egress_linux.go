@@ -222,6 +222,7 @@ func (e *Engine) proxyConfig(id, name string) (egressproxy.Config, error) {
 		return egressproxy.Config{}, err
 	}
 	config := egressproxy.Config{Pool: e.host.outlets.pool, RootCAs: roots, Connect: c.Connect, Upstream: c.upstream()}
+	config.Limits.DenialsPerSecond = c.DenialsPerSecond
 	if c.Resolver != nil {
 		config.Resolver = c.Resolver
 	}

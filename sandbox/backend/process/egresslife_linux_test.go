@@ -378,6 +378,7 @@ func TestEgressSocketsStandWhereTheirSandboxesCanGet(t *testing.T) {
 func TestEgressBoundsAndRootsAreChecked(t *testing.T) {
 	t.Parallel()
 	for path, change := range map[string]func(*EgressConfig){
+		"Egress.DenialsPerSecond":     func(c *EgressConfig) { c.DenialsPerSecond = -1 },
 		"Egress.Together.Connections": func(c *EgressConfig) { c.Together.Connections = -7 },
 		"Egress.Together.Dials":       func(c *EgressConfig) { c.Together.Dials = -1 },
 		"Egress.RootsPEM":             func(c *EgressConfig) { c.RootsPEM = []byte("none") },
@@ -388,6 +389,18 @@ func TestEgressBoundsAndRootsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 		nothingLeft(t, c)
+	}
+}
+
+func TestEachSandboxesProxyIsHeldToTheConfiguredPace(t *testing.T) {
+	t.Parallel()
+	for _, pace := range []int{0, 7} {
+		c := testConfig(t)
+		c.Egress.DenialsPerSecond = pace
+		config, err := newEngine(t, c).proxyConfig("id", "name")
+		if err != nil || config.Limits != (egressproxy.Limits{DenialsPerSecond: pace}) {
+			t.Errorf("%d: %+v, %v", pace, config.Limits, err)
+		}
 	}
 }
 

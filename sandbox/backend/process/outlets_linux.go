@@ -28,10 +28,10 @@ const socketsPrefix = "sandbox-egress-"
 // none the host serves sandboxes without a network alone.
 func newOutlets(c Config, stateDir string) (outlets, error) {
 	o := outlets{}
-	b := c.Egress.Together
-	if err := b.check(); err != nil {
+	if err := c.Egress.checkBounds(); err != nil {
 		return o, err
 	}
+	b := c.Egress.Together
 	var err error
 	o.pool, err = egressproxy.NewPool(egressproxy.PoolLimits{
 		Connections: b.Connections, Requests: b.Requests, Handshakes: b.Handshakes, Multiplexed: b.Multiplexed,
@@ -65,19 +65,25 @@ func newOutlets(c Config, stateDir string) (outlets, error) {
 	return o, nil
 }
 
-// check refuses the first bound that is none.
-func (b EgressBounds) check() error {
+// checkBounds refuses the first bound that is none.
+func (c EgressConfig) checkBounds() error {
+	b := c.Together
 	for _, bound := range []struct {
-		field string
+		path  sandbox.FieldPath
 		value int
 	}{
-		{"Connections", b.Connections}, {"Requests", b.Requests}, {"Handshakes", b.Handshakes}, {"Lookups", b.Lookups}, {"Dials", b.Dials},
+		{sandbox.Path("Egress", "DenialsPerSecond"), c.DenialsPerSecond},
+		{sandbox.Path("Egress", "Together", "Connections"), b.Connections},
+		{sandbox.Path("Egress", "Together", "Requests"), b.Requests},
+		{sandbox.Path("Egress", "Together", "Handshakes"), b.Handshakes},
+		{sandbox.Path("Egress", "Together", "Lookups"), b.Lookups},
+		{sandbox.Path("Egress", "Together", "Dials"), b.Dials},
 	} {
 		if bound.value < 0 {
 			return sandbox.Finding{
-				Code: sandbox.CodeOutOfRange, Path: sandbox.Path("Egress", "Together", bound.field), Found: strconv.Itoa(bound.value),
+				Code: sandbox.CodeOutOfRange, Path: bound.path, Found: strconv.Itoa(bound.value),
 				Required: "a positive number, or 0 for the default",
-				Remedy:   "set Egress.Together." + bound.field + " of the process backend's configuration to such a number, or leave it out",
+				Remedy:   "set " + bound.path.String() + " of the process backend's configuration to such a number, or leave it out",
 			}.Refusal(nil)
 		}
 	}

@@ -34,6 +34,14 @@ func Expand(template string, values Segments) (string, error) {
 // maxSegment is longer than any name the service gives or takes.
 const maxSegment = 260
 
+// SegmentGrammar is what [CheckSegment] takes, in words.
+func SegmentGrammar() string {
+	return fmt.Sprintf("1 to %d bytes of UTF-8 without spaces, control characters, `%s` and `..`, and not `.`", maxSegment, strings.Join(strings.Split(separators, ""), "`, `"))
+}
+
+// separators separate parts of a URL.
+const separators = `/\%?#`
+
 // CheckSegment reports why value cannot stand as one segment of a path: servers
 // and proxies disagree about separators, dot segments and encoded ones, so none
 // is sent.
@@ -52,7 +60,7 @@ func CheckSegment(value string) error {
 	}
 	for _, r := range value {
 		switch {
-		case strings.ContainsRune(`/\%?#`, r):
+		case strings.ContainsRune(separators, r):
 			return fmt.Errorf("holds %q, which separates parts of a URL", r)
 		case !unicode.IsGraphic(r) || unicode.IsSpace(r):
 			return fmt.Errorf("holds %q", r)

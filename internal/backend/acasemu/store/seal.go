@@ -17,9 +17,11 @@ import (
 // Sealed is a document that only this file's key opens. Empty is no document.
 type Sealed []byte
 
-// ErrNoKey is that the key beside the file is gone or another file's: what was
-// sealed cannot be read again.
-var ErrNoKey = errors.New("the key beside the state file does not open it")
+// What was sealed cannot be read: the key beside the file is gone, or another file's.
+var (
+	ErrKeyGone  = errors.New("the key beside the state file is gone")
+	ErrWrongKey = errors.New("the key beside the state file is not the one that sealed it")
+)
 
 const keySuffix = ".key"
 
@@ -55,7 +57,7 @@ func (t *Tx) Unseal(purpose string, sealed Sealed, v any) error {
 	nonce, body := sealed[:aead.NonceSize()], sealed[aead.NonceSize():]
 	plain, err := aead.Open(nil, nonce, body, []byte(purpose))
 	if err != nil {
-		return fmt.Errorf("reading a %s: %w", purpose, ErrNoKey)
+		return fmt.Errorf("reading a %s: %w", purpose, ErrWrongKey)
 	}
 	return wire.Decode(plain, v)
 }
@@ -69,7 +71,7 @@ func (t *Tx) aead(create bool) (cipher.AEAD, error) {
 	}
 	block, err := aes.NewCipher(t.key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoKey, err)
+		return nil, fmt.Errorf("%w: %w", ErrWrongKey, err)
 	}
 	return cipher.NewGCM(block)
 }
@@ -86,12 +88,15 @@ func readKey(path string, create bool) ([]byte, error) {
 		}
 		return key, nil
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrKeyGone, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoKey, err)
+		return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != 32 {
-		return nil, fmt.Errorf("%w: it is not 32 bytes in hexadecimal", ErrNoKey)
+		return nil, fmt.Errorf("%w: it is not 32 bytes in hexadecimal", ErrWrongKey)
 	}
 	return key, nil
 }

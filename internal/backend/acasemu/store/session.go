@@ -97,16 +97,16 @@ func (s *Store) openFile(ctx context.Context) (*bbolt.DB, error) {
 			return db, nil
 		case errors.Is(err, fs.ErrNotExist):
 			if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-				return nil, fmt.Errorf("making the directory of the state file: %w", err)
+				return nil, fmt.Errorf("%w: making its directory: %w", ErrUnusable, err)
 			}
 			if time.Since(started) < s.wait {
 				continue
 			}
-			return nil, fmt.Errorf("opening the state file: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 		case errors.Is(err, ErrDamaged):
 			return nil, err
 		case !errors.Is(err, berrors.ErrTimeout):
-			return nil, fmt.Errorf("opening the state file: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrUnusable, err)
 		case time.Since(started) >= s.wait:
 			return nil, fmt.Errorf("%w: it was not let go within %s", ErrBusy, s.wait)
 		}

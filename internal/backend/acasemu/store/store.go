@@ -44,6 +44,14 @@ var ErrBusy = errors.New("the state file is in use by another process")
 // ErrDamaged is that the file is none of this package's, or is broken.
 var ErrDamaged = errors.New("the state file cannot be read")
 
+// ErrUnusable is that the file, or what has to lie beside it, cannot be opened or made.
+var ErrUnusable = errors.New("the state file cannot be opened")
+
+// Check opens the file for writing, and makes it where it is not there.
+func (s *Store) Check(ctx context.Context) error {
+	return s.within(ctx, func(*bbolt.DB) error { return nil })
+}
+
 // New names the file and touches nothing.
 func New(o Options) (*Store, error) {
 	if o.Path == "" {

@@ -241,7 +241,7 @@ func TestWhatIsSealedIsNotInTheFileAndNeedsItsKey(t *testing.T) {
 	if v, err := unseal("secret"); err != nil || v.Name != sentinel {
 		t.Errorf("unsealed %+v, %v", v, err)
 	}
-	if _, err := unseal("policy"); !errors.Is(err, store.ErrNoKey) {
+	if _, err := unseal("policy"); !errors.Is(err, store.ErrWrongKey) {
 		t.Errorf("a secret passes for a policy: %v", err)
 	}
 	if info, err := os.Stat(path + ".key"); err != nil || info.Mode().Perm() != 0o600 {
@@ -250,8 +250,14 @@ func TestWhatIsSealedIsNotInTheFileAndNeedsItsKey(t *testing.T) {
 	if err := os.Remove(path + ".key"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := unseal("secret"); !errors.Is(err, store.ErrNoKey) {
+	if _, err := unseal("secret"); !errors.Is(err, store.ErrKeyGone) {
 		t.Errorf("without its key: %v", err)
+	}
+	if err := os.WriteFile(path+".key", []byte(strings.Repeat("0", 64)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unseal("secret"); !errors.Is(err, store.ErrWrongKey) {
+		t.Errorf("with another key: %v", err)
 	}
 }
 
