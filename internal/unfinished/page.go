@@ -79,7 +79,7 @@ func openPage(name string, by signer, now time.Time, patience time.Duration) (*p
 }
 
 func (p *page) lock(patience time.Duration) error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; {
 		held, err := filelock.Try(p.f)
 		if held || err != nil {
 			return err
@@ -87,6 +87,7 @@ func (p *page) lock(patience time.Duration) error {
 		if !time.Now().Before(deadline) {
 			return errLocked
 		}
+		<-time.After(10 * time.Millisecond) // a system tells nobody that a lock has ended
 	}
 }
 

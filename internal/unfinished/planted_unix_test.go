@@ -70,7 +70,7 @@ func TestAFolderThatWasForAllIsForThisUserAloneAfterwards(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "creations")
-	must(t, os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777)) //nolint:gosec // as a check-out may leave it
+	must(t, os.Mkdir(folder, 0o700), os.Chmod(folder, 0o777)) // as a check-out may leave it
 	begin(t, process(t, dir, 1, time.Now()), "volume", "a")
 	for _, name := range []string{"creations", "keys", filepath.Join("keys", keyFile)} {
 		info, err := os.Lstat(filepath.Join(dir, name))

@@ -1,6 +1,7 @@
 package acasemu_test
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,9 +34,7 @@ func TestTheLogTellsNoSecretInWhateverLettersItCame(t *testing.T) {
 			w := newWorld(t, acasemu.Config{Pace: atOnce()})
 			w.group(t, "g")
 			req := w.request(t, "PUT", w.data("g")+c.path, c.body)
-			for name, values := range c.header {
-				req.Header[name] = values
-			}
+			maps.Copy(req.Header, c.header)
 			w.send(t, req)
 			log := string(w.plain(t, "GET", "/_emulator/requests", "", "").body)
 			if told := strings.Contains(log, sentinel); told != c.told || !strings.Contains(log, `"method":"PUT"`) {
