@@ -135,8 +135,8 @@ func (a *app) emulate(ctx context.Context, o emulateOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeBounded(ctx, server.Close)) }()
 	if o.caOut != "" {
-		if err := os.WriteFile(o.caOut, server.CA(), 0o644); err != nil {
-			return badInput("--ca-out %s: %w", sandbox.Echo(o.caOut), withoutPath(err))
+		if err := replaceFile(o.caOut, server.CA()); err != nil {
+			return fmt.Errorf("--ca-out: %w", err)
 		}
 	}
 	if err := a.announceEmulator(server.URL(), o.caOut); err != nil {

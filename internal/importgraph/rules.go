@@ -108,8 +108,9 @@ func Arrows() []Arrow {
 		{Tree: "internal/policy", Own: vocabulary, Std: pure},
 
 		// What a host runs.
+		{Tree: "internal/filelock", Libraries: fileLocks},
 		{Tree: "sandbox/router", Own: join(decision, []string{"sandbox/manifest"}), Libraries: waiting},
-		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: join(textForms, fileLocks)},
+		{Tree: "sandbox/output", Own: []string{"sandbox", "sandbox/guestpath", "internal/filelock"}, Libraries: textForms},
 		{Tree: "sandbox/output/objectsink", Own: []string{"sandbox", "sandbox/guestpath", "sandbox/output"}},
 		{Tree: "sandbox/output/azblobsink", Own: []string{"sandbox", "sandbox/output", "sandbox/output/objectsink"}, Libraries: azure},
 		{Tree: "sandbox/hosttool", Own: []string{"sandbox", "sandbox/guestpath"}, Libraries: waiting},
@@ -239,7 +240,7 @@ func Arrows() []Arrow {
 		{Tree: "internal/imageregistry", Own: vocabulary, Libraries: images},
 
 		// Terraform.
-		{Tree: "internal/unfinished", Libraries: stateFile},
+		{Tree: "internal/unfinished", Own: []string{"internal/filelock"}},
 		{
 			Tree: "internal/provider",
 			Own: join(decision, []string{

@@ -67,10 +67,10 @@ func marked(mark string) func(unfinished.Creation) bool {
 }
 
 // overwritten reports that somebody else made the object at the same time: the service
-// keeps the last of what it is given under one name.
+// keeps the last of what it is given under one name, and whoever is not this provider
+// gives no mark.
 func (a *attempt) overwritten(labels map[string]string) bool {
-	mark := labels[acasapi.MarkerLabel]
-	return mark != "" && mark != a.creation.Mark
+	return labels[acasapi.MarkerLabel] != a.creation.Mark
 }
 
 // left gives what ended processes left, one by one.

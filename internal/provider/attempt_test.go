@@ -2,6 +2,7 @@ package provider
 
 import (
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,10 +14,21 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 )
 
+// creationsIn is the journal of one process, with the user's key beside it.
+func creationsIn(dir string, parent int) *unfinished.Journal {
+	return unfinished.New(filepath.Join(dir, "creations"), filepath.Join(dir, "keys"), parent, time.Now)
+}
+
+// Marks that creations carry.
+const (
+	ours   = "OURSAAAAAAAAAAAAAAAAAAAAAA"
+	theirs = "THEIRSAAAAAAAAAAAAAAAAAAAA"
+)
+
 // killed leaves in the journal what a process that was killed had begun.
 func killed(t *testing.T, dir string, c unfinished.Creation) {
 	t.Helper()
-	j := unfinished.New(dir, 1, newQuickClock())
+	j := creationsIn(dir, 1)
 	if err := j.Begin(c); err != nil {
 		t.Fatal(err)
 	}
@@ -89,16 +101,16 @@ func TestWhatAKilledApplyMadeIsTakenOverAndNothingElseIs(t *testing.T) {
 			otherwise        bool
 			refused          string
 		}{
-			"its mark is written down":                   {carried: "ours", written: "ours"},
-			"somebody else's mark":                       {carried: "theirs", written: "ours", refused: "exists already"},
-			"no mark":                                    {written: "ours", refused: "exists already"},
-			"nothing is written down":                    {carried: "ours", refused: "exists already"},
-			"its mark, and the configuration is another": {carried: "ours", written: "ours", otherwise: true, refused: "imported, it is changed to this one"},
+			"its mark is written down":                   {carried: ours, written: ours},
+			"somebody else's mark":                       {carried: theirs, written: ours, refused: "exists already"},
+			"no mark":                                    {written: ours, refused: "exists already"},
+			"nothing is written down":                    {carried: ours, refused: "exists already"},
+			"its mark, and the configuration is another": {carried: ours, written: ours, otherwise: true, refused: "imported, it is changed to this one"},
 		} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				w, dir := servedWorld(t), t.TempDir()
-				w.provider.journal = unfinished.New(dir, 2, w.provider.clock)
+				w.provider.journal = creationsIn(dir, 2)
 				must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 				o.made(t, w, c.carried, c.otherwise)
 				if c.written != "" {
@@ -137,7 +149,7 @@ func TestASecretIsTakenOverIfItWasMadeWhileTheKilledApplyRan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, dir := servedWorld(t), t.TempDir()
-			w.provider.journal = unfinished.New(dir, 2, w.provider.clock)
+			w.provider.journal = creationsIn(dir, 2)
 			must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 			g := w.group(t, "team")
 			made := must[wire.Secret](t)(g.PutSecret(t.Context(), "api-token", map[string]string{"token": "old"}))
@@ -145,7 +157,7 @@ func TestASecretIsTakenOverIfItWasMadeWhileTheKilledApplyRan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			killed(t, dir, unfinished.Creation{Object: w.groupID("team").String() + "/secrets/api-token", Mark: "m", Begun: at.Add(c.begun)})
+			killed(t, dir, unfinished.Creation{Object: w.groupID("team").String() + "/secrets/api-token", Mark: ours, Begun: at.Add(c.begun)})
 			_, diags := newServer(t, w.provider).configure(t, map[string]any{"acas": w.acas}).apply(t, "sandbox_secret", nil, map[string]any{
 				"group": w.groupID("team").String(), "name": "api-token", "values": map[string]any{"token": "new"},
 			})
@@ -168,7 +180,7 @@ func TestASecretIsTakenOverIfItWasMadeWhileTheKilledApplyRan(t *testing.T) {
 func TestSnapshotsOfAKilledApplyAreTakenOverOnceEach(t *testing.T) {
 	t.Parallel()
 	w, dir := servedWorld(t), t.TempDir()
-	w.provider.journal = unfinished.New(dir, 2, w.provider.clock)
+	w.provider.journal = creationsIn(dir, 2)
 	must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
 	g := w.group(t, "team")
 	made := must[wire.Sandbox](t)(g.CreateSandbox(t.Context(), wire.CreateSandbox{
@@ -176,7 +188,7 @@ func TestSnapshotsOfAKilledApplyAreTakenOverOnceEach(t *testing.T) {
 	}, acasapi.Making{}))
 	source := must[*acasapi.Sandbox](t)(g.Sandbox(made.ID))
 	var copies []string
-	for _, mark := range []string{"first", "second"} {
+	for _, mark := range []string{ours, theirs} {
 		copies = append(copies, must[wire.Snapshot](t)(source.CreateSnapshot(t.Context(), nil, acasapi.Making{Marker: mark})).ID)
 		killed(t, dir, unfinished.Creation{Object: w.groupID("team").String() + "/sandboxes/" + made.ID + "/snapshot ", Mark: mark})
 	}
@@ -199,6 +211,48 @@ func TestSnapshotsOfAKilledApplyAreTakenOverOnceEach(t *testing.T) {
 	}
 }
 
+// A mark alone does not make a copy the planned one.
+func TestASnapshotOfSomethingElseIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		other  bool
+		labels map[string]string
+		taken  bool
+	}{
+		"the same":         {taken: true},
+		"another sandbox":  {other: true},
+		"labels of others": {labels: map[string]string{"team": "others"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, dir := servedWorld(t), t.TempDir()
+			w.provider.journal = creationsIn(dir, 2)
+			must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location}, acasapi.Wait{}))
+			g := w.group(t, "team")
+			var ids []string
+			for range 2 {
+				ids = append(ids, must[wire.Sandbox](t)(g.CreateSandbox(t.Context(), wire.CreateSandbox{
+					SourcesRef: &wire.SourcesRef{DiskImage: &wire.ImageRef{Name: "ubuntu", IsPublic: true}}, Resources: &wire.Resources{CPU: "1000m", Memory: "2048Mi", Disk: "20480Mi"},
+				}, acasapi.Making{})).ID)
+			}
+			copied := ids[0]
+			if c.other {
+				copied = ids[1]
+			}
+			there := must[wire.Snapshot](t)(must[*acasapi.Sandbox](t)(g.Sandbox(copied)).CreateSnapshot(t.Context(), c.labels, acasapi.Making{Marker: ours}))
+			killed(t, dir, unfinished.Creation{Object: w.groupID("team").String() + "/sandboxes/" + ids[0] + "/snapshot ", Mark: ours})
+			state, diags := newServer(t, w.provider).configure(t, map[string]any{"acas": w.acas}).
+				apply(t, "sandbox_snapshot", nil, map[string]any{"group": w.groupID("team").String(), "sandbox_id": ids[0]})
+			if failed(diags) {
+				t.Fatal(render(diags))
+			}
+			if taken := strings.Contains(text(t, state, "snapshot_id"), there.ID); taken != c.taken {
+				t.Errorf("taken over: %v", taken)
+			}
+		})
+	}
+}
+
 // Who puts a second object over one that is being made takes it; the first is told.
 func TestOfTwoWhoMakeOneObjectAtOnceOneIsTold(t *testing.T) {
 	t.Parallel()
@@ -206,15 +260,64 @@ func TestOfTwoWhoMakeOneObjectAtOnceOneIsTold(t *testing.T) {
 		carried string
 		refused bool
 	}{
-		"its own mark":         {"ours", false},
-		"no mark":              {"", false},
-		"somebody else's mark": {"theirs", true},
+		"its own mark":         {ours, false},
+		"no mark":              {"", true},
+		"somebody else's mark": {theirs, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := &attempt{creation: unfinished.Creation{Mark: "ours"}}
+			a := &attempt{creation: unfinished.Creation{Mark: ours}}
 			if got := a.overwritten(marks(c.carried, map[string]string{})); got != c.refused {
 				t.Errorf("overwritten: %v", got)
+			}
+		})
+	}
+}
+
+// The key lies where no check-out can put one.
+func TestTheKeyOfCreationsLiesOutsideOfTheWorkTree(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := filepath.Join(base, "repository")
+	stack := filepath.Join(repository, "stacks", "one")
+	for _, dir := range []string{stack, filepath.Join(repository, ".git"), filepath.Join(base, "home")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(base, "link")
+	if err := os.Symlink(repository, link); err != nil {
+		t.Skip("no links here:", err)
+	}
+	for name, c := range map[string]struct{ state, config, want string }{
+		"a folder for state":               {state: filepath.Join(base, "state"), config: filepath.Join(base, "home"), want: filepath.Join(base, "state")},
+		"a folder for configuration alone": {config: filepath.Join(base, "home"), want: filepath.Join(base, "home")},
+		"beside the repository":            {config: repository + "-home", want: repository + "-home"},
+		"a relative folder for state":      {state: "state", config: filepath.Join(base, "home"), want: filepath.Join(base, "home")},
+		"in the working directory":         {config: filepath.Join(stack, "home")},
+		"the repository itself":            {config: repository},
+		"elsewhere in the repository":      {state: filepath.Join(repository, "home"), config: filepath.Join(base, "home")},
+		"a link into the repository":       {config: filepath.Join(link, "home")},
+		"no folder":                        {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			configDir := func() (string, error) {
+				if c.config == "" {
+					return "", os.ErrNotExist
+				}
+				return c.config, nil
+			}
+			want := c.want
+			if want != "" {
+				want = filepath.Join(want, "terraform-provider-sandbox")
+			}
+			got := keysDir(func(string) string { return c.state }, configDir, func() (string, error) { return stack, nil })
+			if got != want {
+				t.Errorf("got %q, want %q", got, want)
 			}
 		})
 	}

@@ -41,7 +41,7 @@ func (p *sandboxProvider) newACAS(block types.Object) *home {
 		}
 		return p.signingIn(cfg, given)
 	})
-	h.findings = acasFindings(given, emulator.ValueBool())
+	h.findings = append(acasFindings(given, emulator.ValueBool()), requestFindings(given, waits)...)
 	return h
 }
 
@@ -85,6 +85,18 @@ func acasFindings(given map[string]string, emulator bool) []sandbox.Finding {
 	return findings
 }
 
+// requestFindings keep the environment's token from an address that the configuration
+// chose: who proposes a change would be shown it at the plan.
+func requestFindings(given map[string]string, waits []string) []sandbox.Finding {
+	if given["oidc_request_url"] == "" || given["oidc_request_token"] != "" || slices.Contains(waits, "acas.oidc_request_token") {
+		return nil
+	}
+	return []sandbox.Finding{{
+		Code: sandbox.CodeContradiction, Subject: "provider block acas", Found: "oidc_request_url without oidc_request_token",
+		Required: "both, or neither and both from the environment", Remedy: "remove oidc_request_url, or set oidc_request_token too",
+	}}
+}
+
 // emulated reaches an emulator, which gets no token of anybody's.
 func (p *sandboxProvider) emulated(cfg acasapi.Config, given map[string]string) (acasapi.Config, error) {
 	if cfg.ARMEndpoint == "" {
@@ -112,6 +124,9 @@ func (p *sandboxProvider) emulated(cfg acasapi.Config, given map[string]string) 
 
 // signingIn chooses the one way to sign in.
 func (p *sandboxProvider) signingIn(cfg acasapi.Config, given map[string]string) (acasapi.Config, error) {
+	if findings := requestFindings(given, nil); len(findings) > 0 {
+		return cfg, findings[0].Refusal(nil)
+	}
 	overlay := map[string]string{}
 	method := auth.Method(given["auth"])
 	var chosen []auth.Method

@@ -10,11 +10,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi"
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
-	"github.com/sandbox-iac/terraform-provider-sandbox/internal/unfinished"
 )
 
 // maybeMade is one kind of object as it is created: what is asked for, the operation
@@ -83,7 +81,7 @@ func TestWhatMayHaveBeenMadeIsNeverLost(t *testing.T) {
 				t.Parallel()
 				w, dir := servedWorld(t), t.TempDir()
 				o := maybeMadeKinds(runningSandbox(t, w))[kind]
-				first := unfinished.New(dir, 1, time.Now)
+				first := creationsIn(dir, 1)
 				w.provider.journal = first
 				for _, fault := range faults {
 					w.misbehave(strings.NewReplacer("MAKING", o.making, "POLLED", o.polled, "SEEN", o.seen).Replace(fault))
@@ -96,7 +94,7 @@ func TestWhatMayHaveBeenMadeIsNeverLost(t *testing.T) {
 				if !state.IsNull() {
 					return
 				}
-				w.provider.journal = unfinished.New(dir, 2, time.Now)
+				w.provider.journal = creationsIn(dir, 2)
 				state, diags := newServer(t, w.provider).configure(t, map[string]any{"acas": w.acas}).apply(t, kind, nil, o.in(w))
 				if failed(diags) || state.IsNull() {
 					t.Errorf("the next apply: %s", render(diags))

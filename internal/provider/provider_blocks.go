@@ -35,7 +35,7 @@ func acasSettings() []acasSetting {
 		{name: "client_certificate_password", variable: "ARM_CLIENT_CERTIFICATE_PASSWORD", about: "The password of the certificate's file. `ARM_CLIENT_CERTIFICATE_PASSWORD` or `AZURE_CLIENT_CERTIFICATE_PASSWORD` when unset.", sensitive: true},
 		{name: "oidc_token", variable: "ARM_OIDC_TOKEN", about: "The token of a CI system to exchange. `ARM_OIDC_TOKEN` when unset.", sensitive: true},
 		{name: "oidc_token_file_path", variable: "ARM_OIDC_TOKEN_FILE_PATH", about: "A file with the token to exchange. `ARM_OIDC_TOKEN_FILE_PATH` or `AZURE_FEDERATED_TOKEN_FILE` when unset."},
-		{name: "oidc_request_url", variable: "ARM_OIDC_REQUEST_URL", about: "Where a CI system gives tokens. `ARM_OIDC_REQUEST_URL`, `ACTIONS_ID_TOKEN_REQUEST_URL` or `SYSTEM_OIDCREQUESTURI` when unset."},
+		{name: "oidc_request_url", variable: "ARM_OIDC_REQUEST_URL", about: "Where a CI system gives tokens. `ARM_OIDC_REQUEST_URL`, `ACTIONS_ID_TOKEN_REQUEST_URL` or `SYSTEM_OIDCREQUESTURI` when unset. Set it together with `oidc_request_token`: the token of the environment is shown to the address of the environment alone."},
 		{name: "oidc_request_token", variable: "ARM_OIDC_REQUEST_TOKEN", about: "What the CI system wants to be shown for one. `ARM_OIDC_REQUEST_TOKEN`, `ACTIONS_ID_TOKEN_REQUEST_TOKEN` or `SYSTEM_ACCESSTOKEN` when unset.", sensitive: true},
 	}
 }

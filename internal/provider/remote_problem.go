@@ -87,9 +87,28 @@ func (e *existsError) diagnostic() diag.Diagnostic {
 	var b strings.Builder
 	b.WriteString(sentence(e.object, '.'))
 	text := " exists already and is not in this Terraform state. To manage it here, add this block with the address of this resource and plan again:"
-	detail := strings.TrimSuffix(b.String(), ".") + text + fmt.Sprintf("\n\n import {\n   to = sandbox_%s.NAME\n   id = %q\n }\n", e.kind, e.id)
+	detail := strings.TrimSuffix(b.String(), ".") + text + fmt.Sprintf("\n\n import {\n   to = sandbox_%s.NAME\n   id = %s\n }\n", e.kind, pasted(e.id))
 	if e.hint != "" {
 		detail += "\n" + sentence(oneLine(e.hint), '.') + "\n"
 	}
 	return placed(f.Path, diag.NewErrorDiagnostic(f.Code.Summary(), detail+"\n "+f.Locator()))
+}
+
+// pasted is a text in quotes that Terraform reads as that text and nothing else. An id
+// is plain ASCII; whatever else a service puts there is written as its number, and so
+// is what begins a template. Package hcltext would bring a parser of HCL into the
+// provider for this.
+func pasted(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		case r < ' ' || r > '~' || strings.ContainsRune("\"\\$%", r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
@@ -101,7 +102,7 @@ func (k snapshotKind) create(ctx context.Context, h *home, plan, _ *snapshotMode
 	if err != nil {
 		return false, err
 	}
-	doc, found, err := k.resume(ctx, group, a)
+	doc, found, err := k.resume(ctx, group, plan, a)
 	if err == nil && !found {
 		doc, err = source.CreateSnapshot(ctx, textsOf(plan.Labels), acasapi.Making{Marker: a.begin(ctx), Wait: a.wait})
 	}
@@ -127,16 +128,24 @@ func missingSource(id string, err error) error {
 // resume looks for a copy that an earlier creation made. A copy has no name that one
 // of the same would collide with, so what was left is looked for before anything is
 // made.
-func (snapshotKind) resume(ctx context.Context, group *acasapi.Group, a *attempt) (doc wire.Snapshot, found bool, err error) {
+func (snapshotKind) resume(ctx context.Context, group *acasapi.Group, plan *snapshotModel, a *attempt) (doc wire.Snapshot, found bool, err error) {
 	for c := range a.left(ctx, true) {
 		for doc, err := range group.Snapshots(ctx, wire.Labels{acasapi.MarkerLabel: c.Mark}) {
-			if err == nil {
-				a.creation, a.resumed = c, true
+			if err != nil {
+				return doc, false, err
 			}
-			return doc, err == nil, err
+			if plan.is(doc) {
+				a.creation, a.resumed = c, true
+				return doc, true, nil
+			}
 		}
 	}
 	return doc, false, nil
+}
+
+// is reports that a copy is the planned one: a mark alone does not say of what.
+func (m *snapshotModel) is(doc wire.Snapshot) bool {
+	return doc.SandboxID == m.SandboxID.ValueString() && maps.Equal(ownLabels(doc.Labels), textsOf(m.Labels))
 }
 
 func (m *snapshotModel) take(doc wire.Snapshot) {

@@ -48,7 +48,7 @@ func Build(tb testing.TB, pkg string) (dir string) {
 }
 
 // Overrides is the environment that makes the command line use the provider in dir.
-// It needs no init then.
+// It needs no init then. What the provider keeps in its user's own folder is the test's.
 func Overrides(tb testing.TB, dir string) []string {
 	tb.Helper()
 	settings := filepath.Join(tb.TempDir(), "cli.tfrc")
@@ -56,7 +56,7 @@ func Overrides(tb testing.TB, dir string) []string {
 	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	return []string{"TF_CLI_CONFIG_FILE=" + settings}
+	return []string{"TF_CLI_CONFIG_FILE=" + settings, "XDG_STATE_HOME=" + tb.TempDir()}
 }
 
 // Run runs a command to a good end. What it prints is dropped but for what went

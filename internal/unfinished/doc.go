@@ -8,6 +8,11 @@
 // ended without a word. A process that ends in order forgets what it has made, since
 // Terraform has written that down before it lets a provider go.
 //
+// The folder lies in a working directory, where others put files too: who proposes a
+// change to a repository chooses what is in its check-out. So each line is signed with
+// a key that lies in the user's own folder, for the one place it was written at, and
+// whatever is not so signed is as good as not there.
+//
 // It knows nothing of the service and decides nothing: whether an object that exists
 // is the one that was begun is for the caller to see, by its mark.
 //

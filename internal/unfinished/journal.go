@@ -2,16 +2,13 @@ package unfinished
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 // Creation is one object that a process set out to make.
@@ -35,15 +32,12 @@ const keep = 7 * 24 * time.Hour
 // Journal is what the processes that share a folder set out to make. A nil journal
 // remembers nothing. It is safe for concurrent use.
 type Journal struct {
-	dir    string
-	parent int
-	clock  Clock
+	dir, keys string
+	parent    int
+	now       func() time.Time
 
-	// looking is held while other processes' files are opened, which may take a while,
-	// and mu for what is here, which does not. Who holds both took looking first.
-	looking sync.Mutex
-	mu      sync.Mutex
-	own     *bbolt.DB
+	mu  sync.Mutex
+	own *page
 	// left is what ended processes left, by mark, as it was last looked for.
 	left    map[string]leftover
 	scanned bool
@@ -56,20 +50,31 @@ type leftover struct {
 	file string
 }
 
-// Clock is the time that creations are dated and waited for by.
-type Clock interface {
-	Now() time.Time
-	// Sleep returns after d, or with the context's error before it.
-	Sleep(ctx context.Context, d time.Duration) error
+// New names the folder and touches nothing. keys is a folder outside of what others
+// write to, where the user's key lies or is made; without one nothing is written down
+// and nothing taken. parent is the process that started this one: files of its other
+// children are never waited for.
+func New(dir, keys string, parent int, now func() time.Time) *Journal {
+	return &Journal{dir: dir, keys: keys, parent: parent, now: now}
 }
 
-// New names the folder and touches nothing. parent is the process that started this
-// one: files of its other children are never waited for.
-func New(dir string, parent int, clock Clock) *Journal {
-	return &Journal{dir: dir, parent: parent, clock: clock}
+// signer signs for this folder, by the name that it goes by from here: a link in the
+// working directory does not make another one's lines count.
+func (j *Journal) signer(create bool) (signer, error) {
+	place := j.dir
+	if !filepath.IsAbs(place) {
+		wd, err := os.Getwd()
+		if err != nil {
+			return signer{}, err
+		}
+		if wd, err = filepath.EvalSymlinks(wd); err != nil {
+			return signer{}, err
+		}
+		place = filepath.Join(wd, place)
+	}
+	key, err := readKey(j.keys, create)
+	return signer{key: key, place: place}, err
 }
-
-var creations = []byte("creations")
 
 // Begin writes down a creation before the service is asked for it.
 func (j *Journal) Begin(c Creation) error {
@@ -78,7 +83,7 @@ func (j *Journal) Begin(c Creation) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	c.Noted = j.clock.Now().UTC()
+	c.Noted = j.now().UTC()
 	return j.write(c)
 }
 
@@ -95,38 +100,28 @@ func (j *Journal) Drop(mark string) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.forget(mark)
-}
-
-// forget takes a creation out of this process' own file.
-func (j *Journal) forget(mark string) error {
 	if j.own == nil {
 		return nil
 	}
-	return j.own.Update(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Delete([]byte(mark)) })
+	_, err := j.own.forget(mark)
+	return err
 }
 
 // write opens this process' own file with the first creation.
 func (j *Journal) write(c Creation) error {
 	if j.own == nil {
-		if err := os.MkdirAll(j.dir, 0o700); err != nil {
+		by, err := j.signer(true)
+		if err != nil {
 			return err
 		}
-		name := filepath.Join(j.dir, strconv.Itoa(j.parent)+"-"+c.Mark+suffix)
-		db, err := bbolt.Open(name, 0o600, &bbolt.Options{Timeout: patience})
-		if err != nil {
-			return fmt.Errorf("open %s: %w", name, err)
+		if err := privateDir(j.dir); err != nil {
+			return err
 		}
-		if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucketIfNotExists(creations); return err }); err != nil {
-			return errors.Join(err, db.Close())
+		if j.own, err = newPage(filepath.Join(j.dir, strconv.Itoa(j.parent)+"-"+rand.Text()+suffix), by); err != nil {
+			return err
 		}
-		j.own = db
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return j.own.Update(func(tx *bbolt.Tx) error { return tx.Bucket(creations).Put([]byte(c.Mark), text) })
+	return j.own.add(record{Creation: c})
 }
 
 // patience bounds the wait for processes that are about to end.
@@ -140,55 +135,47 @@ func (j *Journal) Take(ctx context.Context, object string, wait bool) (Creation,
 	if j == nil {
 		return Creation{}, false, nil
 	}
-	for until := j.clock.Now().Add(patience); ; {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
 		c, found, busy, err := j.take(object, wait)
-		if err != nil || found || !wait || !busy || !j.clock.Now().Before(until) {
+		if err != nil || found || !wait || !busy {
 			return c, found, err
 		}
-		if j.clock.Sleep(ctx, 100*time.Millisecond) != nil {
-			return Creation{}, false, nil //nolint:nilerr // who asked has gone, and nothing was found
+		select {
+		case <-ctx.Done():
+			return Creation{}, false, nil
+		case <-time.After(100 * time.Millisecond):
 		}
 	}
 }
 
 func (j *Journal) take(object string, again bool) (c Creation, found, busy bool, err error) {
-	j.looking.Lock()
-	defer j.looking.Unlock()
-	if busy, err = j.look(again); err != nil {
-		// One file that cannot be read hides nothing of the others.
-		err = fmt.Errorf("look for what ended processes left in %s: %w", j.dir, err)
-	}
-	for {
-		l, left, failed := j.claim(object)
-		if !left || failed != nil {
-			return Creation{}, false, busy, errors.Join(err, failed)
-		}
-		there, failed := remove(l)
-		if there || failed != nil {
-			return l.Creation, there, busy, errors.Join(err, failed)
-		}
-		// Another process was first.
-		j.mu.Lock()
-		failed = j.forget(l.Mark)
-		j.mu.Unlock()
-		if failed != nil {
-			return Creation{}, false, busy, errors.Join(err, failed)
-		}
-	}
-}
-
-// claim writes one creation of the object that was left into this process' own file.
-// First here, then away there: a kill in between leaves it twice, not lost.
-func (j *Journal) claim(object string) (l leftover, found bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for mark, l := range j.left {
-		if l.Object == object {
-			delete(j.left, mark)
-			return l, true, j.write(l.Creation)
+	if !j.scanned || again {
+		if busy, err = j.scan(); err != nil {
+			return Creation{}, false, false, err
 		}
 	}
-	return leftover{}, false, nil
+	for mark, l := range j.left {
+		if l.Object != object {
+			continue
+		}
+		delete(j.left, mark)
+		// First here, then away there: a kill in between leaves it twice, not lost.
+		if err := j.write(l.Creation); err != nil {
+			return Creation{}, false, busy, err
+		}
+		if there, err := j.forgetIn(l); there || err != nil {
+			return l.Creation, there, busy, err
+		}
+		// Another process was first.
+		if _, err := j.own.forget(mark); err != nil {
+			return Creation{}, false, busy, err
+		}
+	}
+	return Creation{}, false, busy, nil
 }
 
 // Recorded forgets what ended processes left of an object that a state has.
@@ -196,23 +183,22 @@ func (j *Journal) Recorded(id string) error {
 	if j == nil {
 		return nil
 	}
-	j.looking.Lock()
-	defer j.looking.Unlock()
-	_, err := j.look(false)
-	var known []leftover
 	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.scanned {
+		if _, err := j.scan(); err != nil {
+			return err
+		}
+	}
 	for mark, l := range j.left {
 		if l.ID == id || l.Object == id {
 			delete(j.left, mark)
-			known = append(known, l)
+			if _, err := j.forgetIn(l); err != nil {
+				return err
+			}
 		}
 	}
-	j.mu.Unlock()
-	for _, l := range known {
-		_, failed := remove(l)
-		err = errors.Join(err, failed)
-	}
-	return err
+	return nil
 }
 
 // Close ends the process' part. What was made is forgotten, since Terraform has it by
@@ -226,28 +212,14 @@ func (j *Journal) Close() error {
 	if j.own == nil {
 		return nil
 	}
-	name, open := j.own.Path(), 0
-	err := j.own.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(creations)
-		var made [][]byte
-		err := b.ForEach(func(mark, text []byte) error {
-			var c Creation
-			if json.Unmarshal(text, &c) == nil && c.ID == "" {
-				open++
-				return nil
-			}
-			made = append(made, mark)
-			return nil
-		})
-		for _, mark := range made {
-			err = errors.Join(err, b.Delete(mark))
+	var err error
+	for mark, c := range j.own.open {
+		if c.ID != "" {
+			_, forgot := j.own.forget(mark)
+			err = errors.Join(err, forgot)
 		}
-		return err
-	})
-	err = errors.Join(err, j.own.Close())
-	j.own = nil
-	if err == nil && open == 0 {
-		err = os.Remove(name)
 	}
+	err = errors.Join(err, j.own.close())
+	j.own = nil
 	return err
 }

@@ -1,132 +1,108 @@
 package unfinished
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
-
-	"go.etcd.io/bbolt"
-	berrors "go.etcd.io/bbolt/errors"
 )
 
 const suffix = ".creations"
 
-// look reads the files whose process has ended, once or again. busy reports others that
-// are waited for: of processes that this one's parent did not start. err is of files
-// that could not be read, whatever became of the others. The caller holds looking.
-func (j *Journal) look(again bool) (busy bool, err error) {
-	j.mu.Lock()
-	own, scanned := "", j.scanned
-	if j.own != nil {
-		own = j.own.Path()
-	}
-	j.mu.Unlock()
-	if scanned && !again {
-		return false, nil
-	}
-	entries, err := os.ReadDir(j.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// maxPages bounds how many files are looked at: who fills the folder holds up nobody.
+const maxPages = 1000
+
+// scan reads the files whose process has ended. busy reports others that are waited
+// for: of processes that this one's parent did not start. What cannot be read, or was
+// not written by this user here, is passed over and left where it is.
+func (j *Journal) scan() (busy bool, err error) {
+	j.left, j.scanned = map[string]leftover{}, true
+	names, err := j.names()
+	if err != nil || len(names) == 0 {
 		return false, err
 	}
-	err = nil
-	left, old := map[string]leftover{}, j.clock.Now().Add(-keep)
-	for _, e := range entries {
-		file := filepath.Join(j.dir, e.Name())
-		if !strings.HasSuffix(e.Name(), suffix) || file == own {
+	by, err := j.signer(false)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil // nobody ever signed anything
+		}
+		return false, err
+	}
+	for _, name := range names {
+		file := filepath.Join(j.dir, name)
+		p, err := openPage(file, by, j.now(), 0)
+		if errors.Is(err, errLocked) {
+			busy = busy || !strings.HasPrefix(name, strconv.Itoa(j.parent)+"-")
+		}
+		if err != nil {
 			continue
 		}
-		info, gone := e.Info()
-		if gone != nil || info.Size() == 0 {
-			continue // being made, or gone
+		for mark, c := range p.open {
+			j.left[mark] = leftover{c, file}
 		}
-		switch failed := load(file, old, left); {
-		case failed == nil, errors.Is(failed, fs.ErrNotExist):
-		case errors.Is(failed, berrors.ErrTimeout):
-			busy = busy || !strings.HasPrefix(e.Name(), strconv.Itoa(j.parent)+"-")
-		case broken(failed, info.Size()):
-			// Its process was killed while it made the file: nothing was begun.
-			err = errors.Join(err, os.Remove(file))
-		default:
-			err = errors.Join(err, fmt.Errorf("read %s: %w", file, failed))
+		if err := p.close(); err != nil {
+			return busy, err
 		}
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.left, j.scanned = left, true
-	return busy, err
+	return busy, nil
 }
 
-// broken reports a file that no process has and that holds nothing. One that this
-// process may not open, or has no room to, may be anybody's.
-func broken(err error, size int64) bool {
-	_, path := errors.AsType[*fs.PathError](err)
-	_, number := errors.AsType[syscall.Errno](err)
-	if path || number {
-		return false
+// names are the files that may be other processes' journals.
+func (j *Journal) names() ([]string, error) {
+	if info, err := os.Lstat(j.dir); err != nil || !info.IsDir() {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return nil, err
 	}
-	short := size < 2*int64(os.Getpagesize()) // bbolt has no name for this one
-	return short || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrVersionMismatch)
-}
-
-// load reads a file, and removes one that has nothing which is younger than old.
-func load(file string, old time.Time, left map[string]leftover) error {
-	db, err := bbolt.Open(file, 0o600, &bbolt.Options{Timeout: time.Millisecond})
+	dir, err := os.Open(j.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	count := 0
-	err = db.View(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(creations)
-		if b == nil {
-			return nil
+	defer dir.Close()
+	entries, _ := dir.ReadDir(maxPages) // what was read before an error counts
+	if len(entries) > 0 {
+		if err := privateDir(j.dir); err != nil {
+			return nil, err
 		}
-		return b.ForEach(func(_, text []byte) error {
-			var c Creation
-			if json.Unmarshal(text, &c) == nil && c.Noted.After(old) {
-				left[c.Mark], count = leftover{c, file}, count+1
-			}
-			return nil
-		})
-	})
-	if err = errors.Join(err, db.Close()); err == nil && count == 0 {
-		return os.Remove(file)
 	}
-	return err
+	var names []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), suffix) || (j.own != nil && e.Name() == filepath.Base(j.own.f.Name())) {
+			continue
+		}
+		// An empty one is being made, or its process was killed before it began anything.
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
 }
 
-// remove takes a creation out of the file that had it, and the file away with the
-// last. there is false where somebody else did so before.
-func remove(l leftover) (there bool, err error) {
-	if _, err := os.Stat(l.file); errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	db, err := bbolt.Open(l.file, 0o600, &bbolt.Options{Timeout: patience})
+// forgetIn takes a creation out of the file that had it. there is false where somebody
+// else did so before.
+func (j *Journal) forgetIn(l leftover) (there bool, err error) {
+	by, err := j.signer(false)
 	if err != nil {
 		return false, err
 	}
-	last := false
-	err = db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(creations)
-		if b == nil {
-			return nil
-		}
-		there = b.Get([]byte(l.Mark)) != nil
-		if err := b.Delete([]byte(l.Mark)); err != nil {
-			return err
-		}
-		first, _ := b.Cursor().First()
-		last = first == nil
-		return nil
-	})
-	if err = errors.Join(err, db.Close()); err == nil && last {
-		err = os.Remove(l.file)
+	p, err := openPage(l.file, by, j.now(), patience)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
 	}
-	return there, err
+	if err != nil {
+		return false, err
+	}
+	there, err = p.forget(l.Mark)
+	return there, errors.Join(err, p.close())
+}
+
+// removed removes a file that somebody else may have removed.
+func removed(name string) error {
+	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"runtime"
 	"time"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/filelock"
 )
 
 // An area is the part of a sink that one quota is about and in which commits take
@@ -43,7 +45,7 @@ func (s *DirSink) tryLockFile(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := tryLock(f)
+	held, err := filelock.Try(f)
 	if held && stands(s.root, f, name) {
 		return f, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/filelock"
 )
 
 // stagingDir is the only thing in a sink's root that is not landed. It has a directory
@@ -91,7 +93,7 @@ func (s *staging) claim() (held bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if held, err = tryLock(s.owner); held {
+	if held, err = filelock.Try(s.owner); held {
 		held = stands(s.root, s.owner, s.in(ownerName))
 	}
 	if !held {

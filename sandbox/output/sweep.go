@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/filelock"
 )
 
 // sweep takes back what hosts that died had half done, and removes what they had
@@ -63,7 +65,7 @@ func (s *DirSink) sweepLanding(ctx context.Context, left *staging) error {
 	if err != nil {
 		return landingFailed("looking for landings under way", err)
 	}
-	dead, err := tryLock(owner)
+	dead, err := filelock.Try(owner)
 	if !dead {
 		_ = owner.Close()
 		if err != nil {

@@ -20,8 +20,7 @@ func TestTheLogOfRequestsHoldsOnlySoMuch(t *testing.T) {
 	w := newWorld(t, acasemu.Config{Pace: atOnce()})
 	long := strings.Repeat("x", 400<<10)
 	for range 200 {
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://127.0.0.1"+w.data("g")+"/sandboxes?"+version, nil)
-		r.Header.Set("Long", long)
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "https://127.0.0.1"+w.data("g")+"/sandboxes/"+long+"?"+version, nil)
 		w.emulator.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	all := w.emulator.Requests()

@@ -66,16 +66,16 @@ func (l *requestLog) begin(c *call) *Exchange {
 		x.Request.Template = form.Path
 	}
 	for _, p := range c.query {
-		x.Request.Query[p.name] = p.value
+		x.Request.Query[bounded(p.name)] = bounded(p.value)
 	}
 	for name, values := range r.Header {
-		x.Request.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
+		if name = strings.ToLower(name); slices.Contains(loggedHeaders, name) {
+			x.Request.Headers[name] = bounded(strings.Join(values, ", "))
+		}
 	}
 	if token, ok := bearer(r.Header); ok {
 		read, _ := claimsOf(token)
-		x.Request.Headers["authorization"] = "Bearer <aud=" + read.Audience + ">"
-	} else {
-		delete(x.Request.Headers, "authorization")
+		x.Request.Headers["authorization"] = "Bearer <aud=" + bounded(read.Audience) + ">"
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,6 +151,24 @@ func (l *requestLog) clear() {
 	l.entries, l.sizes, l.size = nil, nil, 0
 }
 
+// loggedHeaders are the headers that are remembered: what else a client sends, such as
+// a cookie or a key for something on the way, may be a secret.
+var loggedHeaders = []string{
+	"accept", "accept-encoding", "connection", "content-length", "content-type", "user-agent", "if-match", "if-none-match", "range", "repeatability-first-sent",
+	"repeatability-request-id", "traceparent", "x-ms-client-request-id", "x-ms-correlation-request-id", "x-ms-date",
+	"x-ms-return-client-request-id", "x-ms-useragent",
+}
+
+// maxLoggedText bounds a value of a query or a header.
+const maxLoggedText = 1 << 10
+
+func bounded(text string) string {
+	if len(text) <= maxLoggedText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLoggedText], "") + "…"
+}
+
 // maxLogged is the largest body that is remembered.
 const maxLogged = 64 << 10
 
@@ -164,7 +182,7 @@ func hideSecrets(op wire.Op, body []byte) jsontext.Value {
 	if wire.DecodeText(body, &doc) != nil {
 		return nil
 	}
-	all := op == wire.CredentialPut || op == wire.ConnectionCreate
+	all := op == wire.SecretPut || op == wire.CredentialPut || op == wire.ConnectionCreate
 	hidden, err := json.Marshal(hide(doc, all), json.Deterministic(true))
 	if err != nil {
 		return nil
@@ -175,11 +193,17 @@ func hideSecrets(op wire.Op, body []byte) jsontext.Value {
 // secretMembers are members whose value, or whose every value, is a secret.
 var secretMembers = []string{"values", "environment", "token", "anthropicApiKey", "registryCredentials", "value"}
 
+// secretMember takes a name in any letters: what the service would not know is a
+// client's mistake, and its value is as secret.
+func secretMember(name string) bool {
+	return slices.ContainsFunc(secretMembers, func(known string) bool { return strings.EqualFold(known, name) })
+}
+
 func hide(v any, all bool) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			v[name] = hide(inner, all || slices.Contains(secretMembers, name))
+			v[name] = hide(inner, all || secretMember(name))
 		}
 	case []any:
 		for i, inner := range v {

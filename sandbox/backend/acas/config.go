@@ -148,11 +148,12 @@ func (c Config) clients() (data, arm *acasapi.Client, err error) {
 	return data, arm, err
 }
 
-// declarations are the facts on the service's own hosts. Elsewhere the same abilities
-// are declared, and everything that would have to be believed is an emulator's word.
+// declarations are the facts on the service's own hosts, reached over the network and
+// known by the system's roots. Elsewhere the same abilities are declared, and everything
+// that would have to be believed is an emulator's word.
 func (e *Engine) declarations() sandbox.Declarations {
 	d := Declarations()
-	if _, cloud := e.client.Endpoint(wire.Data); cloud {
+	if _, cloud := e.client.Endpoint(wire.Data); cloud && e.config.Transport == nil && e.config.RootCAs == nil {
 		return d
 	}
 	emulated := sandbox.Evidence{Kind: sandbox.EvidenceEmulated, Reference: "an endpoint that is not the service's"}

@@ -70,6 +70,18 @@ func TestASandboxWhoseEgressIsNotWhatWasAskedIsNotServed(t *testing.T) {
 		"a port":         {`"ports":[]`, `"ports":[{"port":8080}]`},
 		"an identity":    {`"state":"Running"`, `"state":"Running","identitySettings":[{"identity":"system","lifecycle":"All"}]`},
 		"a group policy": {`"state":"Running"`, `"state":"Running","egressPolicyId":"p"`},
+
+		"no word of ports":         {`"ports":[]`, `"portsBefore":[]`},
+		"ports of another name":    {`"ports":[]`, `"ports":[],"exposedPorts":[{"port":8080}]`},
+		"ports that are null":      {`"ports":[]`, `"ports":null`},
+		"a network":                {`"state":"Running"`, `"state":"Running","customerVnetConnectionName":"corp"`},
+		"a network, as before":     {`"state":"Running"`, `"state":"Running","vnetConnectionName":"corp"`},
+		"a connection":             {`"connections":[]`, `"connections":["c"]`},
+		"a gateway connection":     {`"state":"Running"`, `"state":"Running","gatewayConnections":[{}]`},
+		"a credential":             {`"state":"Running"`, `"state":"Running","credentialRefs":["x"]`},
+		"an agent's identity":      {`"state":"Running"`, `"state":"Running","agentIdentity":{"clientId":"x"}`},
+		"round it, in capitals":    {`"state":"Running"`, `"state":"Running","SkipEgressProxy":true`},
+		"egress by another member": {`"state":"Running"`, `"state":"Running","egressEnforcement":"Disabled"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +110,28 @@ func TestASandboxWhoseEgressIsNotWhatWasAskedIsNotServed(t *testing.T) {
 			}
 			if left := w.Guests(); len(left) != 0 {
 				t.Errorf("left are %q", left)
+			}
+		})
+	}
+}
+
+// What the service may add one day, or shows empty, stands in nobody's way.
+func TestASandboxThatShowsMoreAndReachesNoMoreIsServed(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{
+		"a new member":      `"color":"blue"`,
+		"no connections":    `"gatewayConnections":[],"credentialRefs":[]`,
+		"no agent identity": `"agentIdentity":{}`,
+		"no network":        `"customerVnetConnectionName":""`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.tampers(func(r *http.Request, body []byte) []byte {
+				return []byte(strings.ReplaceAll(string(body), `"state":"Running"`, `"state":"Running",`+more))
+			})
+			if w.start(t, w.engine(t), request("a.example")).Guest == nil {
+				t.Error("it was not served")
 			}
 		})
 	}

@@ -27,14 +27,14 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		defer b.Close(context.WithoutCancel(ctx)) //nolint:errcheck // an example
+		defer b.Close(context.WithoutCancel(ctx)) //nolint:errcheck,contextcheck // an example, and closing outlives ctx
 		r, err := router.Open(ctx, router.Options{
 			Manifest: document, Accept: []manifest.Digest{accepted}, Owner: "reports-api", Backends: []router.Backend{b},
 		})
 		if err != nil {
 			return err
 		}
-		defer r.Close(context.WithoutCancel(ctx)) //nolint:errcheck // an example
+		defer r.Close(context.WithoutCancel(ctx)) //nolint:errcheck,contextcheck // an example, and closing outlives ctx
 		script, err := r.Attach(ctx, "script")
 		if err != nil {
 			return err

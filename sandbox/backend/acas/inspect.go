@@ -10,17 +10,13 @@ import (
 )
 
 // inspect holds what the service shows of a sandbox against what was asked: egress by
-// the algebra, no port that anybody could come in by, and no identity.
+// the algebra, nothing else that it reaches or is reached by, and no identity.
 func inspect(doc wire.Sandbox, want acasegress.Compiled) error {
 	if err := acasegress.Compare(want.Means, acasegress.ReadSandbox(doc)).Err(); err != nil {
 		return err
 	}
-	if n := len(doc.Ports); n > 0 {
-		return sandbox.Finding{
-			Code: sandbox.CodeReuseDiffers, Subject: "sandbox " + sandbox.Echo(doc.ID),
-			Found: strconv.Itoa(n) + " exposed ports, the first " + strconv.Itoa(doc.Ports[0].Port), Required: "none",
-			Remedy: "dispose the sandbox, then acquire",
-		}.Refusal(nil)
+	if err := reach(doc); err != nil {
+		return err
 	}
 	for _, i := range doc.IdentitySettings {
 		if i.Lifecycle != "None" {

@@ -1,6 +1,7 @@
 package acas_test
 
 import (
+	"crypto/x509"
 	"errors"
 	"testing"
 
@@ -68,9 +69,36 @@ func TestOnlyTheServicesOwnHostsAreTheService(t *testing.T) {
 		"https://management.swedencentral.x" + domain:             sandbox.IsolationNone,
 	} {
 		w := newWorld(t)
-		w.config.Endpoint = endpoint
+		w.config.Endpoint, w.config.Transport = endpoint, nil
 		if d := w.backend(t).Declarations(); d.Isolation != rung {
 			t.Errorf("%s is %v, want %v", endpoint, d.Isolation, rung)
 		}
+	}
+}
+
+// Who is reached in this process, or vouches for itself with roots of its own, is an
+// emulator under whatever name it goes.
+func TestTheServiceIsReachedOverTheNetworkByTheSystemsRoots(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(c *acas.Config, w *world)
+		rung   sandbox.Isolation
+	}{
+		"by its location":     {func(*acas.Config, *world) {}, sandbox.IsolationMicroVM},
+		"by a transport":      {func(c *acas.Config, w *world) { c.Transport = w }, sandbox.IsolationNone},
+		"by roots of its own": {func(c *acas.Config, _ *world) { c.RootCAs = x509.NewCertPool() }, sandbox.IsolationNone},
+		"by a transport and name": {func(c *acas.Config, w *world) {
+			c.Transport, c.Endpoint = w, "https://management."+acasapi.Public().DataDomain
+		}, sandbox.IsolationNone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.config.Endpoint, w.config.Location, w.config.Transport = "", "swedencentral", nil
+			c.change(&w.config, w)
+			if d := w.backend(t).Declarations(); d.Isolation != c.rung {
+				t.Errorf("%v, want %v", d.Isolation, c.rung)
+			}
+		})
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	json "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
 // MaxAnswer is the largest JSON answer that is read, in bytes.
@@ -81,5 +82,6 @@ func pointer(p jsontext.Pointer) string {
 	if p == "" {
 		return "the document"
 	}
-	return strings.ReplaceAll(string(p), "\n", " ")
+	// Its names are the server's, which chooses them.
+	return sandbox.Echo(string(p))
 }

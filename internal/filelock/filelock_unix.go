@@ -1,6 +1,6 @@
 //go:build unix
 
-package output
+package filelock
 
 import (
 	"errors"
@@ -8,11 +8,9 @@ import (
 	"syscall"
 )
 
-// tryLock takes an exclusive lock on the open file unless somebody else holds it.
-// The lock ends when the file is closed, also by the death of its process. No kept
-// library is used: those that there are open a path, and these files are opened
-// beneath an [os.Root].
-func tryLock(f *os.File) (held bool, err error) {
+// Try takes an exclusive lock on the open file unless somebody else holds it.
+// The lock ends when the file is closed, also by the death of its process.
+func Try(f *os.File) (held bool, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false, err
@@ -33,6 +31,3 @@ func tryLock(f *os.File) (held bool, err error) {
 	}
 	return err == nil, err
 }
-
-// syncDir makes the names in an open directory survive a power cut.
-func syncDir(f *os.File) error { return f.Sync() }

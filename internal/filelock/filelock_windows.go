@@ -1,4 +1,4 @@
-package output
+package filelock
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes an exclusive lock on the open file unless somebody else holds it.
+// Try takes an exclusive lock on the open file unless somebody else holds it.
 // The lock ends when the file is closed, also by the death of its process.
-func tryLock(f *os.File) (held bool, err error) {
+func Try(f *os.File) (held bool, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return false, err
@@ -26,7 +26,3 @@ func tryLock(f *os.File) (held bool, err error) {
 	}
 	return err == nil, err
 }
-
-// syncDir does nothing: NTFS keeps its own journal of names, and a directory
-// cannot be flushed through an ordinary handle.
-func syncDir(*os.File) error { return nil }
