@@ -66,6 +66,7 @@ func (secretKind) check(m *secretModel) []sandbox.Finding {
 		if _, empty := values.Elements()[""]; empty {
 			find(sandbox.CodeInvalidText, at, "a value without a name", "a name for every value, by which rules refer to it", `write the name before the "="`)
 		}
+		findings = append(findings, nullValues(at, values)...)
 	}
 	switch {
 	case m.Values.IsUnknown() || m.ValuesWO.IsUnknown():
@@ -79,12 +80,32 @@ func (secretKind) check(m *secretModel) []sandbox.Finding {
 	return findings
 }
 
-// values are what is sent: the configuration alone has what is write-only.
-func (m *secretModel) values(config *secretModel) map[string]string {
-	if !config.ValuesWO.IsNull() {
-		return textsOf(config.ValuesWO)
+// nullValues finds names whose value is null: sent without them, the secret would lack
+// what its keys say that it has.
+func nullValues(at string, values types.Map) []sandbox.Finding {
+	var findings []sandbox.Finding
+	for _, key := range slices.Sorted(maps.Keys(values.Elements())) {
+		if values.Elements()[key].IsNull() {
+			findings = append(findings, sandbox.Finding{
+				Code: sandbox.CodeMissing, Path: sandbox.Path(at, sandbox.MapKey(key)), Found: "null", Required: "a text",
+				Remedy: "give the value, or leave the name out",
+			})
+		}
 	}
-	return textsOf(m.Values)
+	return findings
+}
+
+// values are what is sent: the configuration alone has what is write-only, and an
+// ephemeral value is known when it is applied and no sooner.
+func (m *secretModel) values(config *secretModel) (map[string]string, error) {
+	at, given := "values_wo", config.ValuesWO
+	if given.IsNull() {
+		at, given = "values", m.Values
+	}
+	if missing := nullValues(at, given); len(missing) > 0 {
+		return nil, missing[0].Refusal(nil)
+	}
+	return textsOf(given), nil
 }
 
 // readConfig plans the names, which the write-only values have in the configuration

@@ -43,6 +43,10 @@ func (secretKind) filed(m *secretModel) string { return m.ID.ValueString() }
 // create puts the values. A secret carries no mark: it is an earlier creation's when
 // the service dates it within that creation's time.
 func (k secretKind) create(ctx context.Context, h *home, plan, config *secretModel, a *attempt) (bool, error) {
+	values, err := plan.values(config)
+	if err != nil {
+		return false, err
+	}
 	group, err := h.group(ctx, *groupOf(plan.Group))
 	if err != nil {
 		return false, err
@@ -60,7 +64,7 @@ func (k secretKind) create(ctx context.Context, h *home, plan, config *secretMod
 			hint: "After the import the values written here replace what is there",
 		}
 	}
-	_, err = group.PutSecret(ctx, name, plan.values(config))
+	_, err = group.PutSecret(ctx, name, values)
 	made := err == nil || a.afterwards(ctx, err, func(ctx context.Context) error { _, err := group.SecretKeys(ctx, name); return err })
 	plan.settle()
 	return made, err
@@ -114,11 +118,15 @@ func (secretKind) update(ctx context.Context, h *home, prior, plan, config *secr
 	if prior.Values.Equal(plan.Values) && prior.Version.Equal(plan.Version) && prior.Keys.Equal(plan.Keys) {
 		return nil
 	}
+	values, err := plan.values(config)
+	if err != nil {
+		return err
+	}
 	group, err := h.group(ctx, *groupOf(plan.Group))
 	if err != nil {
 		return err
 	}
-	_, err = group.PutSecret(ctx, plan.Name.ValueString(), plan.values(config))
+	_, err = group.PutSecret(ctx, plan.Name.ValueString(), values)
 	return err
 }
 

@@ -61,7 +61,7 @@ func TestHostAsksThePlansQuestionAgain(t *testing.T) {
 		t.Errorf("another manifest: %v", err)
 	}
 	service := elsewhere
-	service.Endpoint, service.EmulatorIsolation, service.Location = "", sandbox.IsolationUnspecified, "westeurope"
+	service.Endpoint, service.Transport, service.EmulatorIsolation, service.Location = "", nil, sandbox.IsolationUnspecified, "westeurope"
 	if err := chart(t.Context(), document, accepted, service, nil, outputs); !errors.Is(err, nobody{}) {
 		t.Errorf("the service: %v", err)
 	}
