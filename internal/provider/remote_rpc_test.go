@@ -147,6 +147,12 @@ func TestRemoteObjectsRefuseWhatTheServiceWould(t *testing.T) {
 			"value.invalid_text at values",
 			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"x": "b"}},
 		},
+		"secret value that is null": {
+			"sandbox_secret",
+			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"a": "b", "c": nil}},
+			`value.missing at values["c"]`,
+			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"a": "b", "c": ""}},
+		},
 		"secret twice": {
 			"sandbox_secret",
 			map[string]any{"group": someGroup, "name": "a-b", "values": map[string]any{"a": "b"}, "values_wo": map[string]any{"a": "b"}, "values_wo_version": "1"},
