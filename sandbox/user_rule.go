@@ -67,8 +67,8 @@ func (r UserRule) Finding(user GuestUser, requires CapabilitySet) (Finding, bool
 	case user.IsOther() && r.Asks(requires) && requires.Has(CapabilityExec):
 		return Finding{
 			Verdict: Allow, Code: CodeImageUserUnfit,
-			Found: user.String(), Required: "nothing, as long as the program only executes",
-			Remedy: "expect that it cannot write beside uploaded files",
+			Found: user.String(), Required: "root, for a program that writes beside uploaded files",
+			Remedy: "leave it if the program only executes, else use an image whose user is root",
 		}, true
 	default:
 		return Finding{}, false
