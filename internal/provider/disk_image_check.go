@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/prebuilt"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -46,7 +47,20 @@ func imageSourceFindings(m *diskImageModel) []sandbox.Finding {
 	if text := digest.ValueString(); text != "" && !sandbox.IsDigest(text) {
 		find("digest", sandbox.Echo(text), "sha256: and 64 hex digits", "copy the digest whole")
 	}
-	return findings
+	return append(findings, imagePlatformFindings(m.part("platform"))...)
+}
+
+// imagePlatformFindings refuses images that the service imports and cannot run.
+func imagePlatformFindings(platform types.String) []sandbox.Finding {
+	text := platform.ValueString()
+	if platform.IsNull() || platform.IsUnknown() || text == prebuilt.Platform {
+		return nil
+	}
+	return []sandbox.Finding{{
+		Code: sandbox.CodeImagePlatform, Path: sandbox.Path("image", "platform"), Found: sandbox.Echo(text),
+		Required: prebuilt.Platform + ", the only platform that the service runs",
+		Remedy:   `look the image up with platform = "` + prebuilt.Platform + `", or import one that is made for it`,
+	}}
 }
 
 func registryFindings(m *diskImageModel) []sandbox.Finding {

@@ -107,6 +107,10 @@ func TestRemoteObjectsRefuseWhatTheServiceWould(t *testing.T) {
 			"sandbox_disk_image", image(map[string]any{"reference": "registry.example.com/tool", "digest": "sha256:abc"}), "value.invalid_text at image.digest",
 			image(map[string]any{"reference": "registry.example.com/tool", "digest": "sha256:" + strings.Repeat("0", 64)}),
 		},
+		"platform of another machine": {
+			"sandbox_disk_image", image(map[string]any{"reference": "registry.example.com/tool", "platform": "linux/arm64"}), "image.platform at image.platform",
+			image(map[string]any{"reference": "registry.example.com/tool", "platform": "linux/amd64"}),
+		},
 		"prebuilt image": {
 			"sandbox_disk_image", image(map[string]any{"prebuilt": "python-3.13"}), "value.invalid_text at image.prebuilt",
 			image(map[string]any{"reference": "registry.example.com:5000/tool"}),
