@@ -127,6 +127,12 @@ func TestRemoteObjectsRefuseWhatTheServiceWould(t *testing.T) {
 			"value.missing at size",
 			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk", "size": "1Gi"},
 		},
+		"disk of a size that is none": {
+			"sandbox_volume",
+			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk", "size": "8GB"},
+			"value.invalid_text at size",
+			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk", "size": "8Gi"},
+		},
 		"long label": {
 			"sandbox_volume",
 			map[string]any{"group": someGroup, "name": "w", "type": "AzureBlob", "labels": map[string]any{"a": strings.Repeat("x", 64)}},
