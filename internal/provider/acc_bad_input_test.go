@@ -128,7 +128,8 @@ func TestAccTakenNamesAreToldAndAnotherNameApplies(t *testing.T) {
 			w := start(t)
 			must[wire.Group](t)(w.outside.PutGroup(t.Context(), w.groupID("team"), wire.Group{Location: w.location, Tags: map[string]string{"of": "others"}}, acasapi.Wait{}))
 			tf := newCLI(t, w.provider, map[string]string{"provider.tf": w.block, "main.tf": volumeAndSecretHCL})
-			tf.refused(t, `Sandbox group "team" exists already and is not in this Terraform state`, "to = sandbox_group.NAME", w.groupID("team").String(), "remote.already_exists at name")
+			tf.refused(t, `Sandbox group "team" exists already and is not in this Terraform state, or another resource of this configuration made it`,
+				"remove create_before_destroy", "to = sandbox_group.NAME", w.groupID("team").String(), "remote.already_exists at name")
 			if doc := must[wire.Group](t)(w.outside.GetGroup(t.Context(), w.groupID("team"))); doc.Tags["of"] != "others" {
 				t.Errorf("the group that was there has the tags %v", doc.Tags)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/wire"
+	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/prebuilt"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 )
 
@@ -46,7 +47,20 @@ func imageSourceFindings(m *diskImageModel) []sandbox.Finding {
 	if text := digest.ValueString(); text != "" && !sandbox.IsDigest(text) {
 		find("digest", sandbox.Echo(text), "sha256: and 64 hex digits", "copy the digest whole")
 	}
-	return findings
+	return append(findings, imagePlatformFindings(m.part("platform"))...)
+}
+
+// imagePlatformFindings refuses images that the service imports and cannot run.
+func imagePlatformFindings(platform types.String) []sandbox.Finding {
+	text := platform.ValueString()
+	if platform.IsNull() || platform.IsUnknown() || text == prebuilt.Platform {
+		return nil
+	}
+	return []sandbox.Finding{{
+		Code: sandbox.CodeImagePlatform, Path: sandbox.Path("image", "platform"), Found: sandbox.Echo(text),
+		Required: prebuilt.Platform + ", the only platform that the service runs",
+		Remedy:   `look the image up with platform = "` + prebuilt.Platform + `", or import one that is made for it`,
+	}}
 }
 
 func registryFindings(m *diskImageModel) []sandbox.Finding {
@@ -68,13 +82,33 @@ func registryFindings(m *diskImageModel) []sandbox.Finding {
 	return nil
 }
 
+// readConfig lends the plan the write-only token; foresee takes it out again.
+func (diskImageKind) readConfig(plan, config, _ *diskImageModel) {
+	plan.RegistryTokenWO = config.RegistryTokenWO
+}
+
+// missingTokenFindings refuses a user without a token where an image is made. One that
+// exists needs none any more: who has moved here from another provider may have lost it.
+func missingTokenFindings(m *diskImageModel, once types.String) []sandbox.Finding {
+	if m.RegistryUsername.ValueString() == "" || !m.RegistryToken.IsNull() || !once.IsNull() {
+		return nil
+	}
+	return []sandbox.Finding{{
+		Code: sandbox.CodeMissing, Path: sandbox.Path("registry_token_wo"), Found: "registry_username without a token",
+		Required: "the token of the user, to make the image", Remedy: "set registry_token_wo, or remove registry_username",
+	}}
+}
+
 // foresee fills in what is handed on, and holds the image against the policy that is
 // imposed: the workload's own check comes too late for an image that nobody uses.
 func (diskImageKind) foresee(g *groundwork, prior, plan *diskImageModel) foresight {
 	plan.hand()
+	once := plan.RegistryTokenWO
+	plan.RegistryTokenWO = types.StringNull()
 	out := foresight{about: "image " + clip(plan.Reference.ValueString(), maxSummary/2)}
 	out.findings = imposedImageFindings(g.guard, plan)
 	if prior == nil {
+		out.findings = append(out.findings, missingTokenFindings(plan, once)...)
 		plan.ID, plan.ImageID = types.StringUnknown(), types.StringUnknown()
 		return out
 	}

@@ -21,7 +21,10 @@ func newDiskImageResource() resource.Resource {
 // diskImageKind is a disk image made from a registry.
 type diskImageKind struct{}
 
-var _ objectKind[diskImageModel] = diskImageKind{}
+var (
+	_ objectKind[diskImageModel]   = diskImageKind{}
+	_ configReader[diskImageModel] = diskImageKind{}
+)
 
 func (diskImageKind) name() string            { return "disk_image" }
 func (diskImageKind) describe() schema.Schema { return diskImageSchema() }

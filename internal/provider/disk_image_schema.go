@@ -46,7 +46,7 @@ func diskImageSchema() schema.Schema {
 			"command":    fixedList("The command, in place of the image's own."),
 			"labels":     labels,
 
-			"registry_username": fixedText("The user of a private registry. With it stands `registry_token_wo` or `registry_token`."),
+			"registry_username": fixedText("The user of a private registry. With it stands `registry_token_wo` or `registry_token`, without which no image is made."),
 			"registry_token":    token,
 			"registry_token_wo": schema.StringAttribute{
 				Optional: true, WriteOnly: true, Sensitive: true,

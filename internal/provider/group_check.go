@@ -117,6 +117,7 @@ func (groupKind) foresee(g *groundwork, prior, plan *groupModel) foresight {
 		before, after types.String
 		same          func(a, b string) bool
 	}{
+		{"name", prior.Name, plan.Name, strings.EqualFold},
 		{"subscription_id", prior.SubscriptionID, plan.SubscriptionID, strings.EqualFold},
 		{"resource_group", prior.ResourceGroup, plan.ResourceGroup, strings.EqualFold},
 		{"location", prior.Location, plan.Location, sameRegion},

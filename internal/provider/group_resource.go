@@ -53,7 +53,7 @@ func (k groupKind) create(ctx context.Context, h *home, plan, _ *groupModel, a *
 	case err != nil:
 		return false, err
 	case !a.resumes(ctx, marked(doc.Tags[acasapi.MarkerLabel])):
-		return false, groupExists(id, "")
+		return false, groupExists(id, secondGroup)
 	case !plan.is(doc):
 		return false, groupExists(id, madeOtherwise)
 	default:
@@ -63,12 +63,14 @@ func (k groupKind) create(ctx context.Context, h *home, plan, _ *groupModel, a *
 		return false, err
 	}
 	if a.overwritten(doc.Tags) {
-		return false, groupExists(id, "")
+		return false, groupExists(id, secondGroup)
 	}
 	h.settle(id, doc.Location)
 	k.fill(h, plan, doc)
 	return true, err
 }
+
+const secondGroup = "If it is the one that this resource replaces, remove create_before_destroy: its successor has the same id"
 
 func groupExists(id acasapi.GroupID, hint string) error {
 	return &existsError{kind: "group", id: id.String(), object: "sandbox group " + sandbox.Echo(id.Name), at: sandbox.Path("name"), hint: hint}

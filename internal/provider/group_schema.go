@@ -20,10 +20,12 @@ func groupSchema() schema.Schema {
 	}
 	return schema.Schema{
 		MarkdownDescription: "A sandbox group of Azure Container Apps Sandboxes: where sandboxes of a team live, with their images, volumes and secrets. " +
-			"Deleting it deletes all of these, and replacing it replaces those that Terraform manages.\n\n" +
+			"**Deleting or replacing it deletes all of these**, also those that hosts and other configurations made; what this configuration manages is made anew in the successor. " +
+			"A plan warns of it, except where `-replace` asks for it, and `lifecycle { prevent_destroy = true }` keeps a plan from doing so.\n\n" +
 			"The id and the endpoint follow from the configuration, so the first plan knows them. " +
 			"The group lives where the provider block says: `acas` is Azure, `embedded` a local file. " +
-			"Under `embedded` a group that says nothing else lies in subscription `" + embeddedSubscription + "`, resource group `" + embeddedResourceGroup + "` and location `" + embeddedLocation + "`; under `acas` all three have to be stated, here, in the provider block or in its variables.",
+			"Under `embedded` a group that says nothing else lies in subscription `" + embeddedSubscription + "`, resource group `" + embeddedResourceGroup + "` and location `" + embeddedLocation + "`; under `acas` all three have to be stated, here, in the provider block or in its variables. " +
+			"What the provider block says of the place, `resource_group` and `location` among it, is read when a group is made: a later change of the block moves nothing.",
 		Attributes: map[string]schema.Attribute{
 			"name":            byARM(fixedRequired("The group's name: 1 to 32 letters, digits and hyphens, not starting with a hyphen. Another name means another group.")),
 			"subscription_id": placed("The subscription that the group lies in. The provider's when unset. Another one means another group."),

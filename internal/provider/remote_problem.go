@@ -86,7 +86,7 @@ func (e *existsError) diagnostic() diag.Diagnostic {
 	f := sandbox.Finding{Code: sandbox.CodeRemoteExists, Path: e.at}
 	var b strings.Builder
 	b.WriteString(sentence(e.object, '.'))
-	text := " exists already and is not in this Terraform state. To manage it here, add this block with the address of this resource and plan again:"
+	text := " exists already and is not in this Terraform state, or another resource of this configuration made it. To manage it here, add this block with the address of this resource and plan again:"
 	detail := strings.TrimSuffix(b.String(), ".") + text + fmt.Sprintf("\n\n import {\n   to = sandbox_%s.NAME\n   id = %s\n }\n", e.kind, pasted(e.id))
 	if e.hint != "" {
 		detail += "\n" + sentence(oneLine(e.hint), '.') + "\n"

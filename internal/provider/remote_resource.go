@@ -137,6 +137,9 @@ func (r *remoteResource[M]) ValidateConfig(ctx context.Context, req resource.Val
 // ModifyPlan asks nobody either: it needs a home to know where the object will be.
 func (r *remoteResource[M]) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if req.Plan.Raw.IsNull() {
+		var id types.String
+		resp.Diagnostics.Append(req.State.GetAttribute(ctx, path.Root("id"), &id)...)
+		resp.Diagnostics.Append(r.parting(id.ValueString())...)
 		return
 	}
 	resp.Diagnostics.Append(refusals(r.guard.problems())...)
@@ -174,6 +177,10 @@ func (r *remoteResource[M]) ModifyPlan(ctx context.Context, req resource.ModifyP
 	seen := r.kind.foresee(&groundwork{r.home, r.guard, replaces}, prior, &plan)
 	resp.Diagnostics.Append(refusals(seen.findings)...)
 	resp.Diagnostics.Append(warnings(seen.findings, seen.about)...)
+	if prior != nil && len(seen.replace) > 0 {
+		replaces = r.kind.header(prior).id.ValueString()
+	}
+	resp.Diagnostics.Append(r.parting(replaces)...)
 	if resp.Diagnostics.HasError() {
 		return
 	}

@@ -107,6 +107,10 @@ func TestRemoteObjectsRefuseWhatTheServiceWould(t *testing.T) {
 			"sandbox_disk_image", image(map[string]any{"reference": "registry.example.com/tool", "digest": "sha256:abc"}), "value.invalid_text at image.digest",
 			image(map[string]any{"reference": "registry.example.com/tool", "digest": "sha256:" + strings.Repeat("0", 64)}),
 		},
+		"platform of another machine": {
+			"sandbox_disk_image", image(map[string]any{"reference": "registry.example.com/tool", "platform": "linux/arm64"}), "image.platform at image.platform",
+			image(map[string]any{"reference": "registry.example.com/tool", "platform": "linux/amd64"}),
+		},
 		"prebuilt image": {
 			"sandbox_disk_image", image(map[string]any{"prebuilt": "python-3.13"}), "value.invalid_text at image.prebuilt",
 			image(map[string]any{"reference": "registry.example.com:5000/tool"}),
@@ -122,6 +126,12 @@ func TestRemoteObjectsRefuseWhatTheServiceWould(t *testing.T) {
 			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk"},
 			"value.missing at size",
 			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk", "size": "1Gi"},
+		},
+		"disk of a size that is none": {
+			"sandbox_volume",
+			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk", "size": "8GB"},
+			"value.invalid_text at size",
+			map[string]any{"group": someGroup, "name": "w", "type": "DataDisk", "size": "8Gi"},
 		},
 		"long label": {
 			"sandbox_volume",

@@ -29,7 +29,7 @@ type secretModel struct {
 func secretSchema() schema.Schema {
 	return schema.Schema{
 		MarkdownDescription: "A secret of a group: named values that the service puts into requests on their way out, so that programs in sandboxes never see them.\n\n" +
-			"`values_wo` is sent and stored nowhere: neither plan nor state has it. It is sent again when `values_wo_version` changes. " +
+			"`values_wo` is sent and stored nowhere: neither plan nor state has it. It is sent again when `values_wo_version` changes, and when names in it are added or removed. " +
 			"`values` is the alternative for tools without write-only attributes, and **is stored in the state in clear**. " +
 			"The values are never read back; a value that somebody else changed does not show, names that somebody else added or removed do.",
 		Attributes: map[string]schema.Attribute{

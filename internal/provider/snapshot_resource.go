@@ -40,7 +40,8 @@ func snapshotSchema() schema.Schema {
 		MarkdownDescription: "A copy of a running sandbox, taken when this is applied: its disk and **its memory, with whatever secrets stood there**. " +
 			"Sandboxes that are started from it begin where the copied one was.\n\n" +
 			"Under `embedded` there is no sandbox to copy, since nothing runs there.\n\n" +
-			"The copy stays when the sandbox goes. It is never taken anew by itself: to do so, replace it with `terraform apply -replace`.",
+			"The copy stays when the sandbox goes. It is never taken anew by itself: to do so, replace it with `terraform apply -replace`. " +
+			"One whose group is replaced cannot be made again: the sandbox that it is a copy of goes with the group.",
 		Attributes: map[string]schema.Attribute{
 			"group":       groupAttribute(),
 			"sandbox_id":  fixedRequired("The sandbox to copy, by the service's id. It has to run. Another one means another snapshot."),

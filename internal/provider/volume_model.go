@@ -38,7 +38,7 @@ func volumeSchema() schema.Schema {
 			"group":                groupAttribute(),
 			"name":                 fixedRequired("The volume's name: " + wire.SegmentGrammar() + ". Another name means another volume."),
 			"type":                 fixedRequired("What it is: `" + strings.Join(volumeKinds(), "`, `") + "`. A `" + wire.VolumeDisk + "` is attached to one sandbox at a time, and an `" + wire.VolumeBlobByo + "` is a storage container of yours. Another type means another volume."),
-			"size":                 fixedApartFrom(fixedText("The size of a `"+wire.VolumeDisk+"`, such as `8Gi`. Another size means another volume."), sameSize),
+			"size":                 fixedApartFrom(fixedText("The size of a `"+wire.VolumeDisk+"`: a number with `Mi`, `Gi` or `Ti`, such as `8Gi`. Another size means another volume; `1024Mi` is `1Gi`."), sameSize),
 			"labels":               labelsAttribute(" They change in place."),
 			"storage_container_id": byARM(fixedText("The storage container of an `" + wire.VolumeBlobByo + "`, by resource id. Another one means another volume.")),
 			"managed_identity_id":  byARM(fixedText("The identity of the group that opens the container, by resource id. Another one means another volume.")),
@@ -65,6 +65,8 @@ func (volumeKind) check(m *volumeModel) []sandbox.Finding {
 		find(sandbox.CodeUnknownWord, "type", sandbox.Echo(kind), strings.Join(volumeKinds(), ", "), "write one of these")
 	case kind == wire.VolumeDisk && m.Size.IsNull():
 		find(sandbox.CodeMissing, "size", "no size", "the size of a "+wire.VolumeDisk, `set size, such as "8Gi"`)
+	case kind == wire.VolumeDisk && !m.Size.IsUnknown() && !isDiskSize(m.Size.ValueString()):
+		find(sandbox.CodeInvalidText, "size", sandbox.Echo(m.Size.ValueString()), "a positive number with Mi, Gi or Ti", `write it as "8Gi"`)
 	case kind != wire.VolumeDisk && !m.Size.IsNull():
 		find(sandbox.CodeContradiction, "size", "a size of type "+kind, "a size of a "+wire.VolumeDisk+" alone", "remove size")
 	case kind == wire.VolumeBlobByo && m.StorageContainer.IsNull():
@@ -121,6 +123,14 @@ func (m *volumeModel) take(doc wire.Volume) {
 		!strings.EqualFold(doc.Auth.Identity.ResourceID, m.Identity.ValueString()) {
 		m.Identity = types.StringValue(doc.Auth.Identity.ResourceID)
 	}
+}
+
+// isDiskSize reports that a text is a size that a disk can have: a plain number above
+// zero with its unit.
+func isDiskSize(text string) bool {
+	size, ok := sizeBytes(text)
+	number := strings.TrimRight(text, "MGTi")
+	return ok && size > 0 && len(text) == len(number)+2 && strings.Trim(number, "0123456789.") == ""
 }
 
 // sameSize compares sizes, whatever unit each is in: "1Gi" and "1024Mi".
