@@ -113,6 +113,9 @@ func (r *report) against(base *baseline) {
 	r.Baseline = base.source
 	candidates := slices.DeleteFunc(slices.Clone(r.candidates), func(p candidate) bool { return base.manifest != nil && p.posture == nil })
 	switch {
+	case len(candidates) == 0 && r.refuses():
+		r.Baseline, r.notCompared = "", true
+		return
 	case len(candidates) == 0:
 		r.Problems = append(r.Problems, "there is nothing to compare with --baseline "+sandbox.Echo(base.source)+": "+
 			"nothing of its kind was judged")
@@ -142,6 +145,20 @@ func (r *report) against(base *baseline) {
 			})
 		}
 	}
+}
+
+// refuses reports that something is refused: Terraform leaves that, and what needs it,
+// out of the plan.
+func (r *report) refuses() bool {
+	return slices.ContainsFunc(r.Findings, func(i item) bool { return i.Verdict == sandbox.Deny })
+}
+
+// without says that a baseline was given, and why nothing was compared with it.
+func (r *report) without() string {
+	if !r.notCompared {
+		return ""
+	}
+	return "; not compared with the baseline, since the plan was refused"
 }
 
 // uncompared says of what stands in no manifest that a manifest's baseline says

@@ -207,6 +207,19 @@ func TestADirectoryAgainstABaseline(t *testing.T) {
 		t.Errorf("a host more: exit %d\n%s", got.code, got.both())
 	}
 
+	// A plan that is refused lacks the manifest, which is no fault of the baseline.
+	refused := files(`["cdn.example.net"]`)
+	got = checkDirectory(t, directory(t, refused), "--baseline", baseline)
+	if got.code != cli.ExitRefused || strings.Contains(got.stdout, "no answer") ||
+		!strings.HasSuffix(got.stdout, "\n1 refused; not compared with the baseline, since the plan was refused\n") {
+		t.Errorf("refused: exit %d\n%s", got.code, got.both())
+	}
+	for form, says := range map[string]string{"json": `"problems": []`, "markdown": "not compared with the baseline", "junit": `errors="0"`} {
+		if got := checkDirectory(t, directory(t, refused), "--baseline", baseline, "--format", form); got.code != cli.ExitRefused || !strings.Contains(got.stdout, says) {
+			t.Errorf("refused, as %s: exit %d\n%s", form, got.code, got.both())
+		}
+	}
+
 	// Each change is told where it is written, and not where the manifest begins.
 	wider := files(`["packages.example.org", "cdn.example.net"]`)
 	wider["root/main.tf"] = strings.Replace(wider["root/main.tf"], `["exec"]`, `["exec", "files_in"]`, 1)

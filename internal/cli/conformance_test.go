@@ -75,10 +75,24 @@ func TestConformanceReportsForMachines(t *testing.T) {
 	}
 	got = run(t, append(attacked, "--report", "junit")...)
 	var suites struct {
-		XMLName xml.Name `xml:"testsuites"`
+		XMLName  xml.Name `xml:"testsuites"`
+		Tests    int      `xml:"tests,attr"`
+		Failures int      `xml:"failures,attr"`
+		Skipped  int      `xml:"skipped,attr"`
+		Suites   []struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+			Skipped  int `xml:"skipped,attr"`
+		} `xml:"testsuite"`
 	}
 	if err := xml.Unmarshal([]byte(got.stdout), &suites); err != nil || !strings.Contains(got.stdout, `<testsuite name="RECLAIM" tests="6" failures="0" errors="0" skipped="2">`) {
 		t.Errorf("%v in\n%s", err, got.stdout)
+	}
+	for _, s := range suites.Suites {
+		suites.Tests, suites.Failures, suites.Skipped = suites.Tests-s.Tests, suites.Failures-s.Failures, suites.Skipped-s.Skipped
+	}
+	if suites.Tests != 0 || suites.Failures != 0 || suites.Skipped != 0 || strings.Contains(got.stdout, `tests="0" failures="0" skipped="0">`) {
+		t.Errorf("the root does not count what its suites do:\n%s", got.stdout)
 	}
 	if got := run(t, append(attacked, "--report", "markdown")...); !strings.Contains(got.stdout, "| `CALL_SCOPE` | 4 | 0 | 0 |") {
 		t.Error(got.stdout)

@@ -23,7 +23,7 @@ func nowhere() string { return strings.ToLower(rand.Text()) + ".nowhere.internal
 // observe runs the program and counts what it asked for. The program may fail, as one
 // will that is refused what it needs; what it writes goes to standard error.
 func (a *app) observe(ctx context.Context, o learnOptions, args []string, t *learn.Tally) error {
-	in, err := a.inputs(o.runs, args)
+	in, err := a.inputs(ctx, o.runs, args)
 	if err != nil {
 		return err
 	}

@@ -93,6 +93,42 @@ func (g *grouped) runs(t *testing.T, group *manifest.Group, flags ...string) res
 	return invocation{groups: true}.run(t, append(args, "--", "id", "-u")...)
 }
 
+// What is not accepted has no word in which backend, and which of its flags, there are.
+func TestAManifestThatIsNotAcceptedIsThatBeforeItsBackendHasNoGroup(t *testing.T) {
+	t.Parallel()
+	accepted, digest := encode(t, manifest.Manifest{
+		Policy: sandbox.Policy{Name: "agents", MinimumIsolation: sandbox.IsolationNone},
+		Workloads: map[string]sandbox.Spec{"script": {
+			Kind: "script", Backend: acas.Name, Image: sandbox.Image{Prebuilt: "ubuntu"}, Egress: sandbox.Egress{Mode: sandbox.EgressClosed},
+		}},
+	})
+	broken := filepath.Join(t.TempDir(), "broken.json")
+	if err := os.WriteFile(broken, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mismatch := string(sandbox.CodeDigestMismatch) + " at options.manifest"
+	for name, row := range map[string]struct {
+		path, accept string
+		flags        []string
+		says         string
+	}{
+		"another digest":             {accepted, string(manifest.DigestOf(nil)), nil, mismatch},
+		"another digest, and flags":  {accepted, string(manifest.DigestOf(nil)), []string{"--workload", "nosuch", "--emulator"}, mismatch},
+		"no manifest, and flags":     {broken, string(manifest.DigestOf([]byte("{}"))), []string{"--emulator"}, "document."},
+		"accepted, and has no group": {accepted, string(digest), nil, "--group"},
+	} {
+		args := append([]string{"run", "--manifest", row.path, "--accept", row.accept, "--workload", "script"}, row.flags...)
+		got := invocation{groups: true}.run(t, append(args, "--", program)...)
+		if got.code == cli.ExitAllowed || !strings.Contains(got.stderr, row.says) || strings.Contains(got.stderr, "group") != (row.says == "--group") {
+			t.Errorf("%s: exit code %d\n%s", name, got.code, got.both())
+		}
+	}
+}
+
 func TestAProgramRunsInTheManifestsGroup(t *testing.T) {
 	t.Parallel()
 	g := newGrouped(t, "1000")

@@ -30,6 +30,8 @@ type report struct {
 	// Problems say why there is no answer.
 	Problems []string `json:"problems"`
 
+	// notCompared: there is a baseline, and what it is for was refused.
+	notCompared bool
 	// candidates are what can be compared with a baseline.
 	candidates []candidate
 	// standalone are the workloads of a plan that no manifest holds.
@@ -200,7 +202,7 @@ func (r *report) text() string {
 		b.WriteString(block(f.whole(), f.word()))
 	}
 	if len(r.Findings) > 0 && len(r.Problems) == 0 {
-		b.WriteString("\n" + plaintext.Value(r.tally()) + "\n")
+		b.WriteString("\n" + plaintext.Value(r.tally()+r.without()) + "\n")
 	}
 	for _, problem := range r.Problems {
 		page := show.NewPage(0, 0)
@@ -285,6 +287,9 @@ func (r *report) tally() string {
 	}
 	if r.Verdict == "refused" && counts[sandbox.Deny] == 0 && len(parts) > 0 {
 		return "refused, whatever its workloads: " + strings.Join(parts, ", ")
+	}
+	if len(parts) == 0 {
+		return r.Verdict // a policy is, and there is no workload
 	}
 	return strings.Join(parts, ", ")
 }

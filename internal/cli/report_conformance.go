@@ -134,9 +134,12 @@ func (r conformanceReport) json() (string, error) {
 
 // junitRun is several suites of JUnit; its facts are what one more suite says.
 type junitRun struct {
-	XMLName xml.Name     `xml:"testsuites"`
-	Name    string       `xml:"name,attr"`
-	Suites  []junitSuite `xml:"testsuite"`
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Skipped  int          `xml:"skipped,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
 }
 
 func (r conformanceReport) junit() (string, error) {
@@ -157,6 +160,9 @@ func (r conformanceReport) junit() (string, error) {
 			}
 			suite.Cases = append(suite.Cases, c)
 		}
+		run.Tests += suite.Tests
+		run.Failures += suite.Failures
+		run.Skipped += suite.Skipped
 		run.Suites = append(run.Suites, suite)
 	}
 	run.Suites = append(run.Suites, junitSuite{Name: "facts", Output: &junitText{Text: "\n" + factsText(r.declared, "as it was attacked")}})

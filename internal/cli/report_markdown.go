@@ -16,7 +16,7 @@ const maxMarkdownRows = 50
 // what to do about each row folded up below it.
 func (r *report) markdown() string {
 	var b strings.Builder
-	b.WriteString("**sandbox check: " + r.Verdict + "**\n\n" + escapeMarkdown(r.head()+r.compared()) + "\n")
+	b.WriteString("**sandbox check: " + r.Verdict + "**\n\n" + escapeMarkdown(r.head()+r.compared()+r.without()) + "\n")
 	if len(r.Findings) > 0 {
 		b.WriteString("\n| | of | code | where | what |\n|---|---|---|---|---|\n")
 	}

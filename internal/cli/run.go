@@ -118,7 +118,7 @@ func (a *app) runProgram(ctx context.Context, o runOptions, args []string) error
 	if o.raw && a.format == "json" {
 		return badInput("--raw and --format json: bytes that are passed on as they are cannot stand in an object; give one of them")
 	}
-	in, err := a.inputs(o, args)
+	in, err := a.inputs(ctx, o, args)
 	if err != nil {
 		return err
 	}
@@ -158,9 +158,9 @@ func (a *app) runIn(ctx context.Context, o runOptions, in run, args []string) (e
 		defer cancel()
 		err = errors.Join(err, stop(stopping))
 	}()
-	r, err := router.Open(ctx, router.Options{
-		Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b}, Observer: warned{a},
-	})
+	options := in.options(b)
+	options.Observer = warned{a}
+	r, err := router.Open(ctx, options)
 	if err != nil {
 		return inInput(o.manifest, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/explain"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/manifest"
+	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox/router"
 )
 
 // upload is one file on its way into the sandbox.
@@ -30,7 +31,7 @@ type run struct {
 type program func(ctx context.Context, s *sandbox.Session) (sandbox.ExecResult, error)
 
 // inputs reads everything before anything is started.
-func (a *app) inputs(o runOptions, args []string) (in run, err error) {
+func (a *app) inputs(ctx context.Context, o runOptions, args []string) (in run, err error) {
 	switch {
 	case o.timeout <= 0:
 		return in, badInput("--timeout %s: give a time that is longer than nothing", o.timeout)
@@ -58,21 +59,28 @@ func (a *app) inputs(o runOptions, args []string) (in run, err error) {
 		}
 		in.accept = append(in.accept, digest)
 	}
-	if err := in.named(o); err != nil {
+	if err := in.named(ctx, o); err != nil {
 		return in, err
 	}
 	in.program, err = a.programOf(in.document, o, args)
 	return in, err
 }
 
-// named refuses a workload that an accepted manifest does not have, before anything is
-// taken for a program. Of a manifest that is not accepted the router says so first.
-func (in run) named(o runOptions) error {
+// named refuses a manifest that no router opens, and a workload that the manifest does
+// not have, before anything is taken for a program, a backend or a flag of one.
+func (in run) named(ctx context.Context, o runOptions) error {
 	m, err := manifest.Parse(in.document)
 	if err != nil || !slices.Contains(in.accept, manifest.DigestOf(in.document)) {
-		return nil //nolint:nilerr // the router says what is wrong
+		// It ends before it asks for a backend, so it is given one that is none.
+		_, err := router.Open(ctx, in.options(struct{ router.Backend }{}))
+		return inInput(o.manifest, err)
 	}
 	return inInput("--workload "+sandbox.Echo(o.workload), explain.HasWorkload(m, o.workload))
+}
+
+// options are the router's for one backend.
+func (in run) options(b router.Backend) router.Options {
+	return router.Options{Manifest: in.document, Accept: in.accept, Owner: "sandboxctl", Backends: []router.Backend{b}}
 }
 
 // programOf is a command of the sandbox for a workload that has nothing else, and

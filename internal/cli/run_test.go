@@ -146,6 +146,7 @@ func TestAWorkloadIsLookedUpBeforeAProgramIsOpened(t *testing.T) {
 		"misspelt":               {"helo", digest, cli.ExitBadInput, "required  one of \"report\"\n"},
 		"well spelt":             {"report", digest, cli.ExitBadInput, `"nosuch": no such file`},
 		"misspelt, not accepted": {"helo", other, cli.ExitRefused, " document.digest_mismatch at options.manifest\n"},
+		"not accepted":           {"report", other, cli.ExitRefused, " document.digest_mismatch at options.manifest\n"},
 	} {
 		got := run(t, "run", "--manifest", path, "--accept", string(row.accept), "--workload", row.workload, "--", "nosuch")
 		if got.code != row.code || !strings.Contains(got.stderr, row.says) {

@@ -29,7 +29,7 @@ func (c *Client) newPipeline(base *url.URL, scope string) runtime.Pipeline {
 	return runtime.NewPipeline(module, version,
 		runtime.PipelineOptions{PerRetry: []policy.Policy{
 			guard{base},
-			runtime.NewBearerTokenPolicy(c.cfg.Credential, []string{scope}, nil),
+			runtime.NewBearerTokenPolicy(signIn{c.cfg.Credential}, []string{scope}, nil),
 		}},
 		&policy.ClientOptions{
 			Retry:     policy.RetryOptions{MaxRetries: -1},

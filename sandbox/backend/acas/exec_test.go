@@ -13,6 +13,7 @@ import (
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 
 	"github.com/sandbox-iac/terraform-provider-sandbox/internal/backend/acasapi/auth"
 	"github.com/sandbox-iac/terraform-provider-sandbox/sandbox"
@@ -104,8 +105,12 @@ func TestASandboxIsKeptWhenTheProgramWasNeverSent(t *testing.T) {
 		arg    string
 		want   error
 	}{
-		"a sign-in that is refused":       {sandbox.Finding{Code: sandbox.CodeCredentialFailed, Subject: "sign-in"}.Refusal(nil), "x", sandbox.CodeCredentialFailed},
-		"a sign-in that fails by itself":  {errors.New("the login has expired"), "x", sandbox.CodeServiceUnreachable},
+		"a sign-in that is refused":      {sandbox.Finding{Code: sandbox.CodeCredentialFailed, Subject: "sign-in"}.Refusal(nil), "x", sandbox.CodeCredentialFailed},
+		"a sign-in that fails by itself": {errors.New("the login has expired"), "x", sandbox.CodeServiceUnreachable},
+		"a credential that has no program": {
+			azidentity.NewCredentialUnavailableError("AzureCLICredential: executable not found on path"), "x", sandbox.CodeCredentialFailed,
+		},
+		"a credential that is refused":    {&azidentity.AuthenticationFailedError{}, "x", sandbox.CodeCredentialFailed},
 		"a command that no request holds": {nil, "a\x00b", sandbox.CodeInvalidText},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,6 +131,21 @@ func TestASandboxIsKeptWhenTheProgramWasNeverSent(t *testing.T) {
 				t.Errorf("and then: %d, %v", code, err)
 			}
 		})
+	}
+}
+
+// A host reads what its credential said, and not of an endpoint that was never asked.
+func TestACredentialThatFailsIsToldAsItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	credential := &signIn{}
+	w.config.Credential = credential
+	x := execer(t, w)
+	credential.err = azidentity.NewCredentialUnavailableError("AzureCLICredential: executable not found on path")
+	_, err := x.Exec(t.Context(), engine.ExecRequest{Args: []string{"true"}, Dir: "/"})
+	if r := sandbox.RefusalOf(err); r == nil || !strings.Contains(r.Found, "executable not found on path") || !strings.Contains(r.Remedy, "az login") ||
+		errors.Is(err, sandbox.CodeServiceUnreachable) || errors.Is(err, engine.ErrUnreachable) || !errors.Is(err, credential.err) {
+		t.Errorf("%v", err)
 	}
 }
 
