@@ -94,7 +94,8 @@ func TestTheWorkflowTakesItsBaselineFromTheBaseBranchOnly(t *testing.T) {
 				write(kept, c.trusted)
 			}
 			for _, args := range [][]string{
-				{"init", "-q", "-b", "base"}, {"add", "."},
+				{"init", "-q", "-b", "base"},
+				{"add", "."},
 				{"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "a"},
 			} {
 				if err := in("git", args...); err != nil {

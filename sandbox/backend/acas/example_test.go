@@ -21,20 +21,20 @@ func Example() {
 		if err != nil {
 			return err
 		}
-		b, err := acas.New(acas.Config{
+		b, err := acas.New(acas.Config{ //nolint:contextcheck // making one asks nobody
 			Subscription: subscription, ResourceGroup: "agents", Group: "agents", Location: "swedencentral", Credential: credential,
 		})
 		if err != nil {
 			return err
 		}
-		defer b.Close(context.WithoutCancel(ctx)) //nolint:errcheck,contextcheck // an example, and closing outlives ctx
+		defer b.Close(context.WithoutCancel(ctx)) //nolint:errcheck // an example
 		r, err := router.Open(ctx, router.Options{
 			Manifest: document, Accept: []manifest.Digest{accepted}, Owner: "reports-api", Backends: []router.Backend{b},
 		})
 		if err != nil {
 			return err
 		}
-		defer r.Close(context.WithoutCancel(ctx)) //nolint:errcheck,contextcheck // an example, and closing outlives ctx
+		defer r.Close(context.WithoutCancel(ctx)) //nolint:errcheck // an example
 		script, err := r.Attach(ctx, "script")
 		if err != nil {
 			return err
