@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -25,8 +26,10 @@ func TestTheCertificateReplacesALinkAndNotWhatItLeadsTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(precious, link); err != nil {
-		t.Skip("no links here:", err)
+	if err := os.Symlink(precious, link); err != nil && runtime.GOOS == "windows" {
+		t.Skip("no right to make links:", err)
+	} else if err != nil {
+		t.Fatal(err)
 	}
 	for _, name := range []string{link, old} {
 		ctx, end := context.WithCancel(t.Context())

@@ -3,6 +3,7 @@ package provider
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -27,8 +28,10 @@ func TestPlatformPolicyIsReadFromARegularFileOnly(t *testing.T) {
 	}
 	whole := write("whole.json", document)
 	link := filepath.Join(dir, "link.json")
-	if err := os.Symlink(whole, link); err != nil {
-		t.Skip("no links here:", err)
+	if err := os.Symlink(whole, link); err != nil && runtime.GOOS == "windows" {
+		t.Skip("no right to make links:", err)
+	} else if err != nil {
+		t.Fatal(err)
 	}
 	dangling := filepath.Join(dir, "dangling.json")
 	if err := os.Symlink(filepath.Join(dir, "gone"), dangling); err != nil {
