@@ -2,6 +2,7 @@ package egressproxy
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -99,6 +100,36 @@ func TestAStreamBeyondTheRequestsUnderWayIsAnsweredAtOnce(t *testing.T) {
 	if response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("answered %d", response.StatusCode)
 	}
+}
+
+// A small body is held whole by what holds the request; a longer one needs room of its
+// own.
+func TestAStreamWithALongBodyNeedsRoomForIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	site(t, w, goodHost)
+	s := newScene(t, w, setting{rules: posted(), config: limited(Limits{Uploads: 1})})
+	client := s.streams(destination{name: goodHost, port: 443})
+	t.Cleanup(client.CloseIdleConnections)
+	room, ok := s.proxy.gates.uploads.try()
+	if !ok {
+		t.Fatal("the room is taken")
+	}
+	post := func(size, want int) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+goodHost+"/v1", bytes.NewReader(make([]byte, size)))
+		must(t, err)
+		response, err := client.RoundTrip(r)
+		must(t, err)
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("%d bytes: answered %d", size, response.StatusCode)
+		}
+	}
+	post(smallBody, http.StatusOK)
+	post(smallBody+1, http.StatusServiceUnavailable)
+	room.leave()
+	post(smallBody+1, http.StatusOK)
 }
 
 // flood fills a connection: as many streams as it takes, each with a large head, and

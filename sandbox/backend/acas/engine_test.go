@@ -82,6 +82,15 @@ func TestASandboxWhoseEgressIsNotWhatWasAskedIsNotServed(t *testing.T) {
 		"an agent's identity":      {`"state":"Running"`, `"state":"Running","agentIdentity":{"clientId":"x"}`},
 		"round it, in capitals":    {`"state":"Running"`, `"state":"Running","SkipEgressProxy":true`},
 		"egress by another member": {`"state":"Running"`, `"state":"Running","egressEnforcement":"Disabled"`},
+
+		// One for each word of what is not known.
+		"an inbound port":          {`"state":"Running"`, `"state":"Running","inboundPort":1`},
+		"a workload's identity":    {`"state":"Running"`, `"state":"Running","workloadIdentity":"x"`},
+		"a link to a network":      {`"state":"Running"`, `"state":"Running","linkedVnets":["x"]`},
+		"another proxy":            {`"state":"Running"`, `"state":"Running","proxyMode":"Direct"`},
+		"a profile of the network": {`"state":"Running"`, `"state":"Running","networkProfile":"x"`},
+		"a connection by another":  {`"state":"Running"`, `"state":"Running","privateConnection":"x"`},
+		"a credential by another":  {`"state":"Running"`, `"state":"Running","credentialSource":"x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
