@@ -110,7 +110,8 @@ The EGRESS suites give each sandbox rules and an internet that is made for the r
 names, public addresses and servers with certificates, in the attacker's own process.
 What has to be refused is first seen to answer whoever is not confined, and beside
 each refusal something is allowed. A guarantee that a backend declares, and that no
-probe shows, counts as a failure.
+probe shows, counts as a failure, unless it is an emulator's word alone, which meets no
+floor and no requirement; that is skipped.
 
 ## Backends
 
