@@ -14,7 +14,8 @@ import (
 func FuzzAStateIsTakenOverOrRefused(f *testing.F) {
 	groups := `{"address":"azapi_resource.g","mode":"managed","type":"azapi_resource","name":"g","values":{"type":"Microsoft.App/sandboxGroups@2026-02-01-preview","id":"` + team().String() + `","name":"team","location":"westeurope"}}`
 	images := `{"address":"aca_sandbox_disk_image.tool[\"a\"]","mode":"managed","type":"aca_sandbox_disk_image","name":"tool","index":"a","values":{"sandbox_group_id":"` + team().String() + `","id":"1","base_image":"registry.example.com/tool:1","labels":{"${x}":"%{if}"}}}`
-	sandboxes := `{"address":"aca_sandbox.s","mode":"managed","type":"aca_sandbox","name":"s","values":{"sandbox_group_id":"` + team().String() + `","egress_policy":[{"default_action":"Deny","host_rules":[{"pattern":"*","action":"Allow"}]}]}}`
+	sandboxes := `{"address":"aca_sandbox.s","mode":"managed","type":"aca_sandbox","name":"s","values":{"sandbox_group_id":"` + team().String() + `","egress_policy":{"default_action":"Deny","host_rules":[{"pattern":"*","action":"Allow"}],` +
+		`"rules":[{"name":"r","match":{"host":"a.example","methods":["GET"]},"action":{"type":"Transform","headers":[{"operation":"Set","name":"x"}]}}]}}}`
 	for _, resources := range []string{"", groups, images, sandboxes, groups + "," + images + "," + sandboxes} {
 		f.Add([]byte(`{"format_version":"1.0","values":{"root_module":{"resources":[` + resources + `]}}}`))
 	}
