@@ -136,15 +136,16 @@ func Arrows() []Arrow {
 			Own:       join(vocabulary, []string{"sandbox/engine", "internal/backend/facts"}),
 			Libraries: join(kernel, hostNames, waiting),
 		},
+		{Tree: "internal/backend/egressproxy/leafca"},      // what a listener's certificate comes from
 		{Tree: "internal/backend/egressproxy/egressworld"}, // for tests, and for attacks on backends
 		{
 			Tree:      "internal/backend/egressproxy",
-			Own:       join(vocabulary, []string{"internal/backend/egressproxy/egressworld", "internal/backend/egressproxy/parts"}),
+			Own:       join(vocabulary, []string{"internal/backend/egressproxy/egressworld", "internal/backend/egressproxy/parts", "internal/backend/egressproxy/leafca"}),
 			Libraries: join(nameServers, trustStores, waiting), TestLibraries: []string{"golang.org/x/net/http2", "golang.org/x/net/http2/hpack"},
 		},
 		// What a proxy is put together from, and how tests put one together wrongly.
-		{Tree: "internal/backend/egressproxy/parts", Own: join(vocabulary, []string{"internal/backend/egressproxy"})},
-		{Tree: "internal/backend/egressproxy/egressflaws", Own: join(vocabulary, []string{"internal/backend/egressproxy", "internal/backend/egressproxy/parts"})},
+		{Tree: "internal/backend/egressproxy/parts", Own: join(vocabulary, []string{"internal/backend/egressproxy", "internal/backend/egressproxy/leafca"})},
+		{Tree: "internal/backend/egressproxy/egressflaws", Own: join(vocabulary, []string{"internal/backend/egressproxy", "internal/backend/egressproxy/parts", "internal/backend/egressproxy/leafca"})},
 		{Tree: "internal/backend/processguest", Own: []string{"sandbox"}, Libraries: join(kernel, containers)},
 		{Tree: "internal/backend/processguest/guestroot", Libraries: []string{"github.com/moby/sys/user"}},
 		{Tree: "internal/backend/facts", Own: []string{"sandbox"}},
@@ -180,7 +181,7 @@ func Arrows() []Arrow {
 			Libraries: join(azure, stateFile, documents, waiting),
 		},
 		{Tree: "internal/backend/acasemu/listener", Own: []string{"internal/backend/acasemu", "internal/backend/acasemu/authority"}},
-		{Tree: "internal/backend/acasemu/authority"},
+		{Tree: "internal/backend/acasemu/authority", Own: []string{"internal/backend/egressproxy/leafca"}},
 		{Tree: "internal/backend/acasemu/broken", Own: []string{"internal/backend/acasemu/authority"}}, // a command for tests
 
 		// What tests, measures, installs and documents it.

@@ -16,9 +16,9 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
@@ -62,7 +62,7 @@ func run(ctx context.Context, to, ca, name, caOut string) error {
 	if err != nil {
 		return err
 	}
-	made, err := authority.New([]string{"localhost"}, []net.IP{net.IPv4(127, 0, 0, 1).To4()})
+	made, err := authority.New([]string{"localhost"}, []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1})})
 	if err != nil {
 		return err
 	}

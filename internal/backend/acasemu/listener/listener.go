@@ -15,6 +15,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -101,14 +102,10 @@ func checkAddress(e *acasemu.Emulator, address string) error {
 }
 
 // addresses are what the certificate is for.
-func (s *Server) addresses() []net.IP {
-	all := []net.IP{net.IPv4(127, 0, 0, 1).To4(), net.IPv6loopback}
-	if at, ok := s.listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() && !at.IP.IsUnspecified() {
-		ip := at.IP
-		if v4 := ip.To4(); v4 != nil {
-			ip = v4
-		}
-		all = append(all, ip)
+func (s *Server) addresses() []netip.Addr {
+	all := []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
+	if at, err := netip.ParseAddrPort(s.listener.Addr().String()); err == nil && !at.Addr().IsLoopback() && !at.Addr().IsUnspecified() {
+		all = append(all, at.Addr().Unmap().WithZone(""))
 	}
 	return all
 }
